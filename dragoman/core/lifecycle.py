@@ -1,0 +1,126 @@
+"""What events do to a task, as pure functions. No time, no store, no wire.
+
+The history holds the caller's messages, in the order in which they were taken up, and what the agent said when it
+interrupted the task. Progress notes are status messages that pass (section 3.7: messages are no place for results).
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from dragoman.types.content import Artifact, Message, Part
+from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
+from dragoman.types.task import Task, TaskState
+
+__all__ = ["fold", "joined", "may_follow", "status_of"]
+
+_OPEN = frozenset(TaskState) - {TaskState.UNSPECIFIED}
+_FOLLOWS: dict[TaskState, frozenset[TaskState]] = {
+    state: frozenset() if state.terminal else _OPEN - ({TaskState.SUBMITTED} if state.interrupted else set())
+    for state in TaskState
+}
+
+
+def may_follow(state: TaskState, then: TaskState) -> bool:
+    """Whether a task in `state` may get a status `then`. Nothing follows a terminal state."""
+    return then in _FOLLOWS[state]
+
+
+def fold(task: Task, updates: Iterable[tuple[TaskUpdate, Message | None]]) -> Task:
+    """The task after these events, each with the caller's message that was taken up with it, if any.
+
+    Costs as much as what is in the events and in the artifacts they touch, not their product.
+    """
+    status, history = task.status, list(task.history)
+    artifacts = _Artifacts(task.artifacts)
+    for event, received in updates:
+        if isinstance(event, TaskArtifactUpdateEvent):
+            artifacts.update(event)
+        else:
+            if status.state.interrupted and status.message is not None:
+                history.append(status.message)
+            status = event.status
+        if received is not None:
+            history.append(received)
+    return Task(
+        id=task.id,
+        context_id=task.context_id,
+        status=status,
+        artifacts=artifacts.result(),
+        history=tuple(history),
+        metadata=task.metadata,
+    )
+
+
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts with neighbouring plain texts made one, and empty ones that say nothing left out."""
+    result: list[Part] = []
+    run: list[str] = []
+
+    def end_run() -> None:
+        if run:
+            result.append(Part(text="".join(run)))
+            run.clear()
+
+    for part in parts:
+        if part.plain_text:
+            run.append(part.text or "")
+        else:
+            end_run()
+            result.append(part)
+    end_run()
+    if len(result) > 1:
+        result = [part for part in result if not (part.plain_text and not part.text)]
+    return tuple(result)
+
+
+class _Artifacts:
+    """Artifacts under construction: parts are joined once, at the end, however many chunks came."""
+
+    def __init__(self, artifacts: tuple[Artifact, ...]) -> None:
+        self._original = artifacts
+        self._touched = False
+        self._order: dict[str, Artifact] = {}
+        self._parts: dict[str, list[Part]] = {}
+
+    def update(self, event: TaskArtifactUpdateEvent) -> None:
+        if not self._touched:
+            self._order = {artifact.artifact_id: artifact for artifact in self._original}
+            self._touched = True
+        artifact = event.artifact
+        known = self._order.get(artifact.artifact_id)
+        if known is None or not event.append:
+            self._order[artifact.artifact_id] = artifact
+            self._parts[artifact.artifact_id] = list(artifact.parts)
+            return
+        self._parts.setdefault(artifact.artifact_id, list(known.parts)).extend(artifact.parts)
+        self._order[artifact.artifact_id] = _renewed(known, artifact)
+
+    def result(self) -> tuple[Artifact, ...]:
+        if not self._touched:
+            return self._original
+        return tuple(
+            msgspec.structs.replace(artifact, parts=joined(self._parts[key])) if key in self._parts else artifact
+            for key, artifact in self._order.items()
+        )
+
+
+def _renewed(known: Artifact, chunk: Artifact) -> Artifact:
+    """The artifact's own members after a chunk: what the chunk states is the newer word."""
+    if chunk.name is None and chunk.description is None and chunk.metadata is None and not chunk.extensions:
+        return known
+    metadata = known.metadata
+    if chunk.metadata is not None:
+        metadata = {**(known.metadata or {}), **chunk.metadata}
+    return msgspec.structs.replace(
+        known,
+        name=chunk.name or known.name,
+        description=chunk.description or known.description,
+        metadata=metadata,
+        extensions=tuple(dict.fromkeys(known.extensions + chunk.extensions)),
+    )
+
+
+def status_of(updates: Sequence[TaskUpdate]) -> TaskStatusUpdateEvent | None:
+    """The last status among the events."""
+    return next((event for event in reversed(updates) if isinstance(event, TaskStatusUpdateEvent)), None)

@@ -1,0 +1,233 @@
+"""The error tree: what went wrong and whose fault it is, without codes.
+
+    DragomanError
+    |-- A2AError         goes over the wire: the server raises it, the client receives the same class
+    |   `-- one leaf for each error of specification sections 3.3.2 and 9.5
+    |-- TransportError   the client could not talk to the agent
+    |   |-- ConnectFailed, TimedOut
+    |   `-- ReplyMalformed   the agent's fault, with an excerpt
+    |-- StoreError       stays inside the process
+    |   |-- Fenced, InboxPending, StoreUnavailable
+    |   `-- StoreInUse
+    |-- TaskFailed, InputRequired   how a task ended, seen from the client
+    `-- ConfigurationError          the agent was put together wrongly
+
+Codes of the bindings are in `dragoman.dialects.status`, in one table.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+
+from dragoman.types.json import JsonObject
+
+__all__ = [
+    "A2AError",
+    "ConfigurationError",
+    "ConnectFailed",
+    "ContentTypeNotSupportedError",
+    "DragomanError",
+    "ExtendedAgentCardNotConfiguredError",
+    "ExtensionSupportRequiredError",
+    "Fenced",
+    "FieldViolation",
+    "InboxPending",
+    "InternalError",
+    "InvalidAgentResponseError",
+    "InvalidParamsError",
+    "InvalidRequestError",
+    "MethodNotFoundError",
+    "ParseError",
+    "PermissionDeniedError",
+    "PushNotificationNotSupportedError",
+    "ReplyMalformed",
+    "RequestTooLargeError",
+    "StoreError",
+    "StoreInUse",
+    "StoreUnavailable",
+    "TaskNotCancelableError",
+    "TaskNotFoundError",
+    "TimedOut",
+    "TransportError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UnsupportedOperationError",
+    "VersionNotSupportedError",
+]
+
+
+class DragomanError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class FieldViolation(msgspec.Struct, frozen=True):
+    """What is wrong with one member of a request: its path (`message.parts[0]`) and why."""
+
+    field: str
+    description: str
+
+
+class A2AError(DragomanError):
+    """An error that the protocol names. `details` is public; `__cause__` is never sent."""
+
+    reason: ClassVar[str] = ""
+    default_message: ClassVar[str] = "Error"
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        details: JsonObject | None = None,
+        violations: Sequence[FieldViolation] = (),
+    ) -> None:
+        self.message = message if message is not None else self.default_message
+        self.details: JsonObject = details if details is not None else {}
+        self.violations = tuple(violations)
+        super().__init__(self.message)
+
+
+class TaskNotFoundError(A2AError):
+    reason = "TASK_NOT_FOUND"
+    default_message = "Task not found"
+
+
+class TaskNotCancelableError(A2AError):
+    reason = "TASK_NOT_CANCELABLE"
+    default_message = "Task cannot be canceled"
+
+
+class PushNotificationNotSupportedError(A2AError):
+    reason = "PUSH_NOTIFICATION_NOT_SUPPORTED"
+    default_message = "Push notifications are not supported"
+
+
+class UnsupportedOperationError(A2AError):
+    reason = "UNSUPPORTED_OPERATION"
+    default_message = "This operation is not supported"
+
+
+class ContentTypeNotSupportedError(A2AError):
+    reason = "CONTENT_TYPE_NOT_SUPPORTED"
+    default_message = "Incompatible content types"
+
+
+class InvalidAgentResponseError(A2AError):
+    reason = "INVALID_AGENT_RESPONSE"
+    default_message = "Invalid agent response"
+
+
+class ExtendedAgentCardNotConfiguredError(A2AError):
+    reason = "EXTENDED_AGENT_CARD_NOT_CONFIGURED"
+    default_message = "The extended agent card is not configured"
+
+
+class ExtensionSupportRequiredError(A2AError):
+    reason = "EXTENSION_SUPPORT_REQUIRED"
+    default_message = "The agent requires an extension that the request does not name"
+
+
+class VersionNotSupportedError(A2AError):
+    reason = "VERSION_NOT_SUPPORTED"
+    default_message = "This protocol version is not supported"
+
+
+class ParseError(A2AError):
+    """The bytes are not JSON."""
+
+    reason = "PARSE_ERROR"
+    default_message = "Invalid JSON payload"
+
+
+class InvalidRequestError(A2AError):
+    """JSON, but not a request."""
+
+    reason = "INVALID_REQUEST"
+    default_message = "Request payload validation error"
+
+
+class RequestTooLargeError(InvalidRequestError):
+    """The request is longer than the server takes."""
+
+    reason = "REQUEST_TOO_LARGE"
+    default_message = "The request is too large"
+
+
+class MethodNotFoundError(A2AError):
+    reason = "METHOD_NOT_FOUND"
+    default_message = "Method not found"
+
+
+class InvalidParamsError(A2AError):
+    """Members of the request are missing or wrong; `violations` names them."""
+
+    reason = "INVALID_PARAMS"
+    default_message = "Invalid parameters"
+
+
+class InternalError(A2AError):
+    """Something broke inside the server; the message never tells what."""
+
+    reason = "INTERNAL_ERROR"
+    default_message = "Internal error"
+
+
+class UnavailableError(A2AError):
+    """The server cannot answer now; the same request may succeed later."""
+
+    reason = "UNAVAILABLE"
+    default_message = "The service is temporarily unavailable"
+
+
+class UnauthenticatedError(A2AError):
+    reason = "UNAUTHENTICATED"
+    default_message = "Authentication required"
+
+
+class PermissionDeniedError(A2AError):
+    reason = "PERMISSION_DENIED"
+    default_message = "Permission denied"
+
+
+class TransportError(DragomanError):
+    """The client could not talk to the agent."""
+
+
+class ConnectFailed(TransportError):
+    """No connection: name resolution, TCP or TLS."""
+
+
+class TimedOut(TransportError):
+    """Nothing came within the time allowed."""
+
+
+class ReplyMalformed(TransportError):
+    """The agent answered something that is not A2A. `excerpt` is the beginning of it (at most 200 characters)."""
+
+    def __init__(self, message: str, excerpt: str = "") -> None:
+        self.excerpt = excerpt[:200]
+        super().__init__(f"{message}: {self.excerpt}" if excerpt else message)
+
+
+class StoreError(DragomanError):
+    """Base of what a store raises; the engine turns it into a meaning before it reaches a caller."""
+
+
+class Fenced(StoreError):
+    """A write came too late: another run, or another writer, has moved the task on."""
+
+
+class InboxPending(StoreError):
+    """The task cannot end yet, because a message to it is waiting for its turn."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot read or write now (disk full, I/O error, closed). Nothing was acknowledged."""
+
+
+class StoreInUse(StoreError):
+    """Another server process, or another agent, has this store."""
+
+
+class ConfigurationError(DragomanError):
+    """The agent was put together in a way that cannot work; the message says what to do."""

@@ -1,0 +1,127 @@
+"""The agent as the engine sees it: something that picks a skill, answers directly, or runs turns of a task."""
+
+from typing import Protocol
+
+import msgspec
+
+from dragoman.ports.call import CallContext
+from dragoman.types.content import Artifact, Message
+from dragoman.types.json import Json, JsonObject
+from dragoman.types.requests import SendMessageRequest
+from dragoman.types.task import Task, TaskState
+
+__all__ = ["AgentExecutor", "Assignment", "Parked", "Turn", "TurnOutcome"]
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """Which skill takes a new message; `direct` if it answers with a message and makes no task."""
+
+    skill: str
+    direct: bool = False
+
+
+class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ended: a terminal state and, if the agent has something to say about it, a message."""
+
+    state: TaskState = TaskState.COMPLETED
+    message: Message | None = None
+    metadata: JsonObject | None = None
+
+
+class Parked(BaseException):
+    """Ends a run whose task waits for the caller. Not an Exception, so that handlers do not catch it by accident."""
+
+
+class Turn(Protocol):
+    """One run of the agent for one task, and what the agent may do in it.
+
+    The first group says what the run is about. Emitting never waits; `room` does, while too much is not yet stored.
+    Emissions are stored and published in order, soon, and several together where they came together.
+    """
+
+    @property
+    def task(self) -> Task:
+        """The task as the run began."""
+        ...
+
+    @property
+    def message(self) -> Message:
+        """What began the turn. Answers to questions are not new turns."""
+        ...
+
+    @property
+    def request_metadata(self) -> JsonObject: ...
+
+    @property
+    def output_modes(self) -> tuple[str, ...]:
+        """Media types that the caller accepts; empty means any."""
+        ...
+
+    @property
+    def extensions(self) -> tuple[str, ...]: ...
+
+    @property
+    def caller(self) -> str: ...
+
+    @property
+    def skill(self) -> str: ...
+
+    @property
+    def references(self) -> tuple[Task, ...]:
+        """The tasks that the message refers to, as far as the caller may see them."""
+        ...
+
+    def text(self, chunk: str) -> None:
+        """Continues the text artifact of this run; the first chunk opens it."""
+        ...
+
+    def artifact(self, artifact: Artifact, *, append: bool = False, last_chunk: bool = True) -> None:
+        """Adds, replaces or continues an artifact. An empty id is filled in."""
+        ...
+
+    def status(self, message: Message) -> None:
+        """Says how the work goes; the state stays WORKING."""
+        ...
+
+    async def room(self) -> None:
+        """Returns when little enough is waiting to be stored."""
+        ...
+
+    async def ask(self, key: str | None, question: Message, state: TaskState) -> Message | Json:
+        """The stored answer to this question, if there is one; else parks the task in `state` and raises `Parked`.
+
+        Questions are matched by `key`, or without one by their order among those without.
+        """
+        ...
+
+    def step(self, name: str) -> tuple[bool, Json]:
+        """Whether a result is stored under this name in this turn, and the result."""
+        ...
+
+    async def remember(self, name: str, result: Json) -> None:
+        """Stores the result of a step; durable when this returns."""
+        ...
+
+
+class AgentExecutor(Protocol):
+    """The agent. At most one run of a task at a time; a run is stopped by cancelling it."""
+
+    async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:
+        """Picks the skill for a message that begins a task.
+
+        Raises:
+            A2AError: the message is not fit for the skill; nothing has been stored then.
+        """
+        ...
+
+    def check(self, skill: str, message: Message) -> None:
+        """Raises `A2AError` if this message cannot begin a turn of the skill."""
+        ...
+
+    async def answer(self, skill: str, request: SendMessageRequest, call: CallContext) -> Message:
+        """The direct answer of a skill that makes no task."""
+        ...
+
+    async def execute(self, turn: Turn) -> TurnOutcome:
+        """Runs the skill until it ends, parks (`Parked`) or fails (any exception)."""
+        ...

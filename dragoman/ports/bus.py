@@ -1,0 +1,44 @@
+"""The event bus: hints that something was committed. Correctness never rests on it, only promptness."""
+
+from typing import Protocol
+
+import msgspec
+
+from dragoman.ports.tasks import Entry
+
+__all__ = ["EventBus", "Hint", "Subscription"]
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """The log of a task has these new entries, all committed."""
+
+    task_id: str
+    entries: tuple[Entry, ...]
+
+
+class Subscription(Protocol):
+    """One reader's mailbox for one task. Bounded: when it overflows it drops what it holds and remembers that."""
+
+    def take(self) -> tuple[tuple[Entry, ...], bool]:
+        """What has arrived since the last call, in order, and whether anything was dropped in between."""
+        ...
+
+    async def wait(self) -> None:
+        """Returns when there is something to take."""
+        ...
+
+    def close(self) -> None:
+        """Ends the subscription. May be called again."""
+        ...
+
+
+class EventBus(Protocol):
+    """Hands hints to the readers of a task. `publish` never waits for a reader; order is kept per task; a hint may
+    be lost.
+    """
+
+    def publish(self, hint: Hint) -> None: ...
+
+    def subscribe(self, task_id: str) -> Subscription:
+        """Hints published from now on."""
+        ...

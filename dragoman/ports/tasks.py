@@ -1,0 +1,225 @@
+"""The store of tasks: snapshot, event log, inbox and memos, committed together.
+
+Every task has a sequence number `seq`, 1 at creation and one more for each event. A snapshot is a task as of some
+number; a snapshot plus the later entries of the log is the task now. Every task has an `epoch`, raised by each claim;
+a write under an old epoch, or after a number that is no longer the last, is refused with `Fenced`.
+"""
+
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from dragoman.ports.call import Scope
+from dragoman.types.content import Message
+from dragoman.types.events import TaskUpdate
+from dragoman.types.json import Json, JsonObject
+from dragoman.types.task import Task, TaskState
+
+__all__ = [
+    "Commit",
+    "Entry",
+    "Memo",
+    "NewTask",
+    "Page",
+    "Posted",
+    "Query",
+    "Selector",
+    "Stored",
+    "TaskStore",
+    "TurnStart",
+]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One event of a task's log. `received` is the caller's message that the event goes with, if any:
+    it is part of the history from here on.
+    """
+
+    seq: int
+    event: TaskUpdate
+    received: Message | None = None
+
+
+class TurnStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What began a turn, as far as it is not in the message itself. Kept, because a handler may run again."""
+
+    message_id: str
+    metadata: JsonObject | None = None
+    """Metadata of the request (not of the message)."""
+    output_modes: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    trace: str = ""
+
+
+class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that a turn remembers: kind `ask` (a question, with its answer once there) or `step` (a result)."""
+
+    kind: str
+    key: str
+    turn: int
+    value: Json = None
+    message: Message | None = None
+
+
+class NewTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A task to be stored, as of seq 1, epoch 1, turn 1."""
+
+    task: Task
+    scope: Scope
+    skill: str
+    start: TurnStart
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as of `seq`, with what the engine keeps beside it."""
+
+    task: Task
+    seq: int
+    epoch: int
+    scope: Scope
+    skill: str
+    turn: int
+    start: TurnStart
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """One atomic change of one task.
+
+    `entries` continue the log right after `after`. `snapshot`, if given, is the task as of the last entry; it must be
+    given when the last status among the entries is settled (terminal or interrupted). `claim` raises the epoch by one.
+    `turn` and `start`, if given, begin a new turn. `memos` replace those of the same turn, kind and key.
+    `consumed` names the inbox messages that this change takes. `unless_pending` refuses the change with
+    `InboxPending` if the inbox holds a message that it does not consume.
+    """
+
+    task_id: str
+    epoch: int
+    after: int
+    entries: tuple[Entry, ...] = ()
+    snapshot: Task | None = None
+    claim: bool = False
+    turn: int | None = None
+    start: TurnStart | None = None
+    memos: tuple[Memo, ...] = ()
+    consumed: tuple[int, ...] = ()
+    unless_pending: bool = False
+
+
+class Posted(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in the inbox of a task; `n` counts up from 1 in the order of arrival."""
+
+    n: int
+    message: Message
+    start: TurnStart
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of tasks. `before` is the position of the last task of the page before: its status time and id."""
+
+    limit: int
+    context_id: str | None = None
+    state: TaskState | None = None
+    since: datetime | None = None
+    before: tuple[datetime, str] | None = None
+    artifacts: bool = False
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Tasks in order of status time, newest first, then by id, highest first; `more` tells if another page follows.
+    `total` counts the tasks that match, `before` left aside.
+    """
+
+    tasks: tuple[Task, ...]
+    total: int
+    more: bool
+
+
+class Selector(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tasks to erase: all that match every member that is set."""
+
+    task_id: str | None = None
+    context_id: str | None = None
+    principal: str | None = None
+
+
+class TaskStore(Protocol):
+    """Keeps tasks. Safe for concurrent use on one event loop.
+
+    Every write is atomic, visible to all later reads, and durable (as far as the store is) when the call returns.
+    Writes to one task take effect in the order of the calls. A write whose caller is cancelled takes effect whole or
+    not at all. `StoreUnavailable` may come from any method; after it nothing of the call has been stored.
+    Values given and returned are immutable and may be shared.
+    """
+
+    async def open(self) -> None:
+        """Makes ready for use; creates or upgrades the schema.
+
+        Raises:
+            StoreInUse: another process, or another agent, has the store.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Finishes what was called, then releases everything. May be called again."""
+        ...
+
+    async def create(self, new: NewTask) -> None:
+        """Stores a new task. Its id must be unused."""
+        ...
+
+    async def commit(self, commit: Commit) -> None:
+        """Applies one change.
+
+        Raises:
+            Fenced: epoch or `after` is not the task's, the task is terminal, or it is gone.
+            InboxPending: see `Commit`.
+        """
+        ...
+
+    async def get(self, task_id: str, scope: Scope) -> Stored | None:
+        """The task now, or None if it does not exist for this scope."""
+        ...
+
+    async def entries(self, task_id: str, scope: Scope, after: int, limit: int = 256) -> tuple[Entry, ...]:
+        """The entries with `seq > after`, oldest first, without gap, at most `limit`; empty if out of scope."""
+        ...
+
+    async def page(self, query: Query, scope: Scope) -> Page:
+        """A page of the tasks of this scope. Its cost does not grow with the number of tasks outside the page,
+        except that counting by `since` or `context_id` walks an index over what matches.
+        """
+        ...
+
+    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> int:
+        """Puts a message into the inbox of a task that is not terminal; returns its number.
+
+        Raises:
+            Fenced: the task is terminal, or does not exist for this scope.
+        """
+        ...
+
+    async def inbox(self, task_id: str) -> tuple[Posted, ...]:
+        """The messages that wait, oldest first."""
+        ...
+
+    async def memos(self, task_id: str, turn: int) -> tuple[Memo, ...]:
+        """What this turn remembers, in the order in which keys were first written."""
+        ...
+
+    async def unfinished(self) -> tuple[Stored, ...]:
+        """All tasks that are neither terminal nor interrupted, whatever their scope."""
+        ...
+
+    async def locate(self, task_id: str) -> Stored | None:
+        """The task whatever its scope: for the agent's own code, never for a caller."""
+        ...
+
+    async def erase(self, selector: Selector) -> tuple[str, ...]:
+        """Removes the tasks and all that belongs to them for good; returns their ids."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """Where the tasks are, for people: a path or `memory`."""
+        ...
