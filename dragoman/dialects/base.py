@@ -14,7 +14,7 @@ from dragoman.operations import Operation
 from dragoman.types.events import StreamEvent
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["Call", "Dialect", "HttpReply", "HttpRequest", "Refusal", "Target"]
+__all__ = ["Call", "Dialect", "HttpReply", "HttpRequest", "Refusal", "Target", "served_versions"]
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
