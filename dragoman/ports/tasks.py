@@ -42,9 +42,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TurnStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What began a turn, as far as it is not in the message itself. Kept, because a handler may run again."""
+    """What began a turn. Kept, because a handler may run again."""
 
-    message_id: str
+    index: int = 0
+    """Where in the task's history the message is that began the turn."""
     metadata: JsonObject | None = None
     """Metadata of the request (not of the message)."""
     output_modes: tuple[str, ...] = ()
@@ -59,7 +60,11 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str
     turn: int
     value: Json = None
+    """The question or the result."""
+    answered: bool = False
+    answer: Json = None
     message: Message | None = None
+    """The message that was the answer; without one `answer` is, given out of band."""
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):

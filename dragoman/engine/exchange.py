@@ -1,0 +1,234 @@
+"""How messages get into tasks: new tasks, answers to questions, messages that wait for their turn, cancellation.
+
+Every step that others may take at the same time is one commit under the epoch fence; who loses looks again.
+"""
+
+import asyncio
+
+import msgspec
+
+from dragoman.core.lifecycle import fold
+from dragoman.engine.execution import referenced
+from dragoman.engine.runs import Runs
+from dragoman.engine.world import World
+from dragoman.errors import (
+    Fenced,
+    FieldViolation,
+    InvalidParamsError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from dragoman.ports.bus import Hint
+from dragoman.ports.call import CallContext, Scope
+from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Stored, TurnStart
+from dragoman.types.content import Message, Part, Role
+from dragoman.types.events import TaskStatusUpdateEvent
+from dragoman.types.json import Json, JsonObject
+from dragoman.types.requests import SendMessageRequest
+from dragoman.types.task import Task, TaskState, TaskStatus
+
+__all__ = ["Accepted", "Exchange"]
+
+
+class Accepted:
+    """A message that is stored. `start` sets off the run that it needs, if any; call it once, after subscribing."""
+
+    def __init__(
+        self, runs: Runs, stored: Stored, memos: tuple[Memo, ...] | None, references: tuple[Task, ...]
+    ) -> None:
+        self._runs = runs
+        self._stored = stored
+        self._memos = memos
+        self._references = references
+
+    @property
+    def task(self) -> Task:
+        """The task as the message left it."""
+        return self._stored.task
+
+    def start(self) -> None:
+        if self._run is not None:
+            memos, references = self._run
+            self._runs.start(self._stored, memos=memos, references=references)
+
+
+class Exchange:
+    """Takes messages and cancellations for the tasks of one agent."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.runs = Runs(world)
+
+    async def accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:
+        """Stores the message where it belongs; or the direct answer of an agent that makes no task.
+
+        Raises:
+            TaskNotFoundError: it names a task that does not exist for this caller.
+            UnsupportedOperationError: that task has ended.
+            InvalidParamsError: its context is not that of the task, or it does not fit the skill.
+        """
+        if request.message.task_id:
+            return await self._follow_up(request, context)
+        assignment = await self._world.agent.assign(request, context)
+        if assignment.direct:
+            return await self._answer(assignment.skill, request, context)
+        return await self._begin(assignment.skill, request, context)
+
+    async def authorize(self, task_id: str, value: Json) -> None:
+        """Resumes a task in AUTH_REQUIRED with a value from outside."""
+        while True:
+            stored = await self._world.store.locate(task_id)
+            if stored is None:
+                raise TaskNotFoundError
+            if stored.task.state is not TaskState.AUTH_REQUIRED:
+                raise UnsupportedOperationError(f"The task is {stored.task.state.value}, it asks for no authorization")
+            try:
+                resumed = await self._resume(stored, None, value)
+            except Fenced:
+                continue
+            resumed.start()
+            return
+
+    async def cancel(self, stored: Stored) -> None:
+        """Tries to bring this task, as it was read, to CANCELED; how it ended is for the caller to look up."""
+        if await self.runs.cancel(stored.task.id):
+            return
+        try:
+            status = TaskStatus(state=TaskState.CANCELED, timestamp=self._world.clock.now())
+            await self._apply(_Change(stored, status))
+        except Fenced:
+            return
+
+    async def recover(self) -> None:
+        """Ends what an earlier process left running as FAILED with reason `worker-lost`."""
+        for stored in await self._world.store.unfinished():
+            text = "The server stopped while the task was running."
+            message = Message(
+                message_id=self._world.ids.new(),
+                role=Role.AGENT,
+                parts=(Part(text=text),),
+                task_id=stored.task.id,
+                context_id=stored.task.context_id,
+            )
+            status = TaskStatus(state=TaskState.FAILED, message=message, timestamp=self._world.clock.now())
+            await self._apply(_Change(stored, status, metadata={"reason": "worker-lost"}))
+
+    # A new task.
+
+    async def _begin(self, skill: str, request: SendMessageRequest, context: CallContext) -> Accepted:
+        world, scope = self._world, context.scope(request.tenant)
+        context_id = request.message.context_id or world.ids.new()
+        task_id = world.ids.task(request.tenant, context_id)
+        message = msgspec.structs.replace(request.message, context_id=context_id, task_id=task_id)
+        status = TaskStatus(state=TaskState.WORKING, timestamp=world.clock.now())
+        new = NewTask(
+            task=Task(id=task_id, context_id=context_id, status=status, history=(message,)),
+            scope=scope,
+            skill=skill,
+            start=_start(request, context),
+        )
+        references = await referenced(world, message, scope)
+        stored = Stored(task=new.task, seq=1, epoch=1, scope=scope, skill=skill, turn=1, start=new.start)
+        try:
+            await world.store.create(new)
+        except asyncio.CancelledError:
+            self.runs.rescue(stored, memos=(), references=references)
+            raise
+        return Accepted(self.runs, stored, ((), references))
+
+    async def _answer(self, skill: str, request: SendMessageRequest, context: CallContext) -> Message:
+        answer = await self._world.agent.answer(skill, request, context)
+        return msgspec.structs.replace(
+            answer,
+            message_id=answer.message_id or self._world.ids.new(),
+            role=Role.AGENT,
+            context_id=request.message.context_id or self._world.ids.new(),
+        )
+
+    # A message to a task that exists.
+
+    async def _follow_up(self, request: SendMessageRequest, context: CallContext) -> Accepted:
+        scope = context.scope(request.tenant)
+        while True:
+            stored = await self._addressee(request.message, scope)
+            message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
+            try:
+                if stored.task.state.interrupted:
+                    return await self._resume(stored, message, None)
+                self._world.agent.check(stored.skill, message)
+                await self._world.store.post(stored.task.id, scope, message, _start(request, context))
+            except Fenced:
+                continue
+            return Accepted(self.runs, stored, None)
+
+    async def _addressee(self, message: Message, scope: Scope) -> Stored:
+        assert message.task_id is not None
+        stored = await self._world.store.get(message.task_id, scope)
+        if stored is None:
+            raise TaskNotFoundError
+        if message.context_id and message.context_id != stored.task.context_id:
+            wrong = FieldViolation("message.context_id", "is not the context of the task")
+            raise InvalidParamsError("The message names another context than its task has", violations=(wrong,))
+        if stored.task.state.terminal:
+            raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
+        return stored
+
+    async def _resume(self, stored: Stored, message: Message | None, value: Json) -> Accepted:
+        """Stores the answer to the open question and claims the task for a new run of its turn."""
+        memos = await self._world.store.memos(stored.task.id, stored.turn)
+        answered = tuple(
+            msgspec.structs.replace(memo, answered=True, answer=value, message=message)
+            for memo in memos
+            if memo.kind == "ask" and not memo.answered
+        )
+        kept = tuple({(memo.kind, memo.key): memo for memo in (*memos, *answered)}.values())
+        references = await referenced(self._world, stored.task.history[stored.start.index], stored.scope)
+        status = TaskStatus(state=TaskState.WORKING, timestamp=self._world.clock.now())
+        change = _Change(stored, status, received=message, memos=answered)
+        try:
+            await self._apply(change)
+        except asyncio.CancelledError:
+            self.runs.rescue(change.result, memos=kept, references=references)
+            raise
+        return Accepted(self.runs, change.result, (kept, references))
+
+    async def _apply(self, change: "_Change") -> None:
+        await self._world.store.commit(change.commit)
+        self._world.bus.publish(Hint(change.commit.task_id, change.commit.entries))
+
+
+class _Change:
+    """A new status for a task without a run, under a new epoch: the commit, and the task as it will be."""
+
+    def __init__(
+        self,
+        stored: Stored,
+        status: TaskStatus,
+        *,
+        metadata: JsonObject | None = None,
+        received: Message | None = None,
+        memos: tuple[Memo, ...] = (),
+    ) -> None:
+        task = stored.task
+        event = TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status, metadata=metadata)
+        changed = fold(task, [(event, received)])
+        entry = Entry(seq=stored.seq + 1, event=event, received=received)
+        self.commit = Commit(
+            task_id=task.id,
+            epoch=stored.epoch,
+            after=stored.seq,
+            entries=(entry,),
+            snapshot=changed,
+            claim=True,
+            memos=memos,
+        )
+        self.result = msgspec.structs.replace(stored, task=changed, seq=entry.seq, epoch=stored.epoch + 1)
+
+
+def _start(request: SendMessageRequest, context: CallContext) -> TurnStart:
+    return TurnStart(
+        metadata=request.metadata,
+        output_modes=request.configuration.accepted_output_modes,
+        extensions=context.parameters.extensions,
+        trace=context.parameters.trace,
+    )

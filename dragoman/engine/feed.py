@@ -1,0 +1,137 @@
+"""The ordered events of one task for one reader: snapshot first, then every later event once.
+
+A feed subscribes before it reads the snapshot, so that nothing falls between; what it gets as a hint it takes only if
+it continues where it stands, and everything else it reads from the log. A lost hint costs time, never an event.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from dragoman.core import views
+from dragoman.engine.world import World
+from dragoman.errors import TaskNotFoundError
+from dragoman.ports.call import Scope
+from dragoman.ports.tasks import Entry, Stored
+from dragoman.types.content import Message
+from dragoman.types.events import StreamEvent, TaskStatusUpdateEvent
+from dragoman.types.task import Task, TaskState
+
+__all__ = ["Batch", "DirectFeed", "Feed", "TaskFeed"]
+
+Batch = Sequence[tuple[int | None, StreamEvent]]
+"""Events that are ready together, each with its sequence number. An empty batch is a sign of life."""
+
+Feed = AsyncIterator[Batch]
+
+
+class DirectFeed:
+    """The one event of an agent that answers directly."""
+
+    def __init__(self, message: Message) -> None:
+        self._message: Message | None = message
+
+    def __aiter__(self) -> Feed:
+        return self
+
+    async def __anext__(self) -> Batch:
+        if self._message is None:
+            raise StopAsyncIteration
+        message, self._message = self._message, None
+        return ((None, message),)
+
+    def close(self) -> None:
+        self._message = None
+
+
+class TaskFeed:
+    """Reads one task until `ends` says of a state that it was the last. Must be closed."""
+
+    def __init__(
+        self,
+        world: World,
+        task_id: str,
+        scope: Scope,
+        ends: Callable[[TaskState], bool],
+        *,
+        history_length: int | None = None,
+        closed: Callable[["TaskFeed"], None],
+    ) -> None:
+        self._world = world
+        self._history_length = history_length
+        self._on_close = closed
+        self._task_id = task_id
+        self._scope = scope
+        self._ends = ends
+        self._hints = world.bus.subscribe(task_id)
+        self._seq = 0
+        self._ended = False
+        self._closed = False
+        self._behind = False
+        """Whether the log may hold more than was last read from it."""
+
+    def __aiter__(self) -> Feed:
+        return self
+
+    async def __anext__(self) -> Batch:
+        if self._ended:
+            raise StopAsyncIteration
+        if self._seq == 0:
+            stored = await self._snapshot()
+            return ((stored.seq, views.with_history(stored.task, self._history_length)),)
+        entries = await self._later()
+        if self._closed:
+            raise StopAsyncIteration
+        self._note_end(entries)
+        return [(entry.seq, entry.event) for entry in entries]
+
+    async def settled(self) -> Task:
+        """Waits for a state at which the feed ends, or for its close; the task as it is then."""
+        await self._snapshot()
+        while not self._ended:
+            self._note_end(await self._later())
+        stored = await self._world.store.get(self._task_id, self._scope)
+        if stored is None:
+            raise TaskNotFoundError
+        return stored.task
+
+    def close(self) -> None:
+        """Ends the feed; a reader that waits is told so."""
+        self._ended = self._closed = True
+        self._hints.close()
+        self._on_close(self)
+
+    async def _snapshot(self) -> Stored:
+        stored = await self._world.store.get(self._task_id, self._scope)
+        if stored is None:
+            raise TaskNotFoundError
+        self._seq = stored.seq
+        self._ended = self._ends(stored.task.status.state)
+        return stored
+
+    async def _later(self) -> Sequence[Entry]:
+        entries, dropped = self._hints.take()
+        if not (entries or dropped or self._behind):
+            try:
+                async with asyncio.timeout(self._world.limits.keep_alive):
+                    await self._hints.wait()
+            except TimeoutError:
+                self._behind = True
+            entries, dropped = self._hints.take()
+        if dropped or self._behind or (entries and entries[0].seq != self._seq + 1):
+            entries = await self._from_log()
+        if entries:
+            self._seq = entries[-1].seq
+        return entries
+
+    async def _from_log(self) -> tuple[Entry, ...]:
+        entries = await self._world.store.entries(self._task_id, self._scope, self._seq)
+        self._behind = bool(entries)
+        if not entries and await self._world.store.get(self._task_id, self._scope) is None:
+            raise TaskNotFoundError
+        return entries
+
+    def _note_end(self, entries: Sequence[Entry]) -> None:
+        for entry in reversed(entries):
+            if isinstance(entry.event, TaskStatusUpdateEvent):
+                self._ended = self._ended or self._ends(entry.event.status.state)
+                return

@@ -1,0 +1,129 @@
+"""What a run has emitted and nobody has stored yet.
+
+Chunks of text that wait together share an event, up to 16 kB each; what is taken out is in the order of emission.
+"""
+
+import msgspec
+
+from dragoman.types.content import Artifact, Part
+from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
+from dragoman.types.task import TaskStatus
+
+__all__ = ["Output"]
+
+MERGE_LIMIT = 16_384
+"""Characters after which waiting text starts a further event."""
+FULL_SIZE = 65_536
+FULL_COUNT = 256
+
+
+class _Text:
+    """A run of text chunks on their way into one event."""
+
+    __slots__ = ("chunks", "first", "last", "size")
+
+    def __init__(self, *, first: bool) -> None:
+        self.first = first
+        self.last = False
+        self.chunks: list[str] = []
+        self.size = 0
+
+
+class Output:
+    """The emissions of one run of one task. Artifact ids are the same whenever the same run is repeated:
+    they are made of turn, number of answers so far, and order of appearance.
+    """
+
+    def __init__(self, task_id: str, context_id: str, prefix: str) -> None:
+        self._task_id = task_id
+        self._context_id = context_id
+        self._prefix = prefix
+        self._count = 0
+        self._text_id: str | None = None
+        self._waiting: list[_Text | TaskUpdate] = []
+        self._size = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    @property
+    def full(self) -> bool:
+        """Whether enough is waiting that the agent should pause (64 kB or 256 events)."""
+        return self._size >= FULL_SIZE or len(self._waiting) >= FULL_COUNT
+
+    def text(self, chunk: str) -> None:
+        run = self._open_run()
+        run.chunks.append(chunk)
+        run.size += len(chunk)
+        self._size += len(chunk)
+
+    def artifact(self, artifact: Artifact, *, append: bool, last_chunk: bool) -> None:
+        if not artifact.artifact_id:
+            artifact = msgspec.structs.replace(artifact, artifact_id=self._next_id())
+        self._waiting.append(
+            TaskArtifactUpdateEvent(
+                task_id=self._task_id,
+                context_id=self._context_id,
+                artifact=artifact,
+                append=append,
+                last_chunk=last_chunk,
+            )
+        )
+        self._size += sum(len(part.text or part.base64 or "") for part in artifact.parts)
+
+    def status(self, status: TaskStatus) -> None:
+        self._waiting.append(TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status))
+
+    def end_text(self) -> None:
+        """Marks the end of the text artifact: on its last chunk if that still waits, else with an empty one."""
+        if self._text_id is None:
+            return
+        last = next((item for item in reversed(self._waiting) if isinstance(item, _Text)), None)
+        if last is None:
+            last = self._open_run()
+            last.chunks.append("")
+        last.last = True
+
+    def clear(self) -> None:
+        """Forgets what waits, and that the text artifact was opened."""
+        self._waiting.clear()
+        self._size = 0
+        self._count = 0
+        self._text_id = None
+
+    def rename(self, prefix: str) -> None:
+        """A new run, or a new part of one, begins: later artifacts are new ones."""
+        self._prefix = prefix
+        self._count = 0
+        self._text_id = None
+
+    def take(self) -> list[TaskUpdate]:
+        """All that waits, as events."""
+        events = [self._event(item) if isinstance(item, _Text) else item for item in self._waiting]
+        self._waiting.clear()
+        self._size = 0
+        return events
+
+    def _open_run(self) -> _Text:
+        last = self._waiting[-1] if self._waiting else None
+        if isinstance(last, _Text) and last.size < MERGE_LIMIT:
+            return last
+        run = _Text(first=self._text_id is None)
+        if self._text_id is None:
+            self._text_id = self._next_id()
+        self._waiting.append(run)
+        return run
+
+    def _next_id(self) -> str:
+        self._count += 1
+        return f"{self._prefix}.{self._count}"
+
+    def _event(self, run: _Text) -> TaskArtifactUpdateEvent:
+        assert self._text_id is not None
+        return TaskArtifactUpdateEvent(
+            task_id=self._task_id,
+            context_id=self._context_id,
+            artifact=Artifact(artifact_id=self._text_id, parts=(Part(text="".join(run.chunks)),)),
+            append=not run.first,
+            last_chunk=run.last,
+        )

@@ -1,0 +1,240 @@
+"""The eleven operations over the ports. Knows no version and no binding."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dragoman.core import views
+from dragoman.core.capability import check_capability, check_extensions
+from dragoman.engine.exchange import Accepted, Exchange
+from dragoman.engine.feed import DirectFeed, TaskFeed
+from dragoman.engine.world import Limits, World
+from dragoman.errors import (
+    ExtendedAgentCardNotConfiguredError,
+    PushNotificationNotSupportedError,
+    StoreUnavailable,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnavailableError,
+    UnsupportedOperationError,
+)
+from dragoman.operations import GET_EXTENDED_AGENT_CARD, Operation
+from dragoman.ports.call import CallContext
+from dragoman.ports.tasks import Query, Selector
+from dragoman.types.card import AgentCapabilities, AgentCard
+from dragoman.types.content import Message
+from dragoman.types.json import Json
+from dragoman.types.requests import (
+    CancelTaskRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    ListTasksResponse,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+)
+from dragoman.types.task import Task, TaskState
+
+__all__ = ["Service"]
+
+Method = Callable[[Any, CallContext], Awaitable[Any]]
+
+
+def _ends_send(state: TaskState) -> bool:
+    # Specification sections 3.1.2 and 11.7 differ; AUTH_REQUIRED never ends a stream (section 7.6.1).
+    return state.terminal or state is TaskState.INPUT_REQUIRED
+
+
+def _ends_subscription(state: TaskState) -> bool:
+    return state.terminal
+
+
+def _settles(state: TaskState) -> bool:
+    return state.settled
+
+
+class Service:
+    """Answers calls. `call` serves the operations with one result, `stream` those with many.
+
+    Both raise `A2AError`; what a store cannot do now is an `UnavailableError`. Any other exception is a defect.
+    """
+
+    def __init__(
+        self, world: World, capabilities: AgentCapabilities, *, extended_card: AgentCard | None = None
+    ) -> None:
+        self._world = world
+        self._capabilities = capabilities
+        self._extended_card = extended_card
+        self._exchange = Exchange(world)
+        self._feeds: set[TaskFeed] = set()
+        self._methods: dict[str, Method] = {
+            "SendMessage": self.send_message,
+            "SendStreamingMessage": self.send_streaming_message,
+            "GetTask": self.get_task,
+            "ListTasks": self.list_tasks,
+            "CancelTask": self.cancel_task,
+            "SubscribeToTask": self.subscribe_to_task,
+            "CreateTaskPushNotificationConfig": self.push_notifications,
+            "GetTaskPushNotificationConfig": self.push_notifications,
+            "ListTaskPushNotificationConfigs": self.push_notifications,
+            "DeleteTaskPushNotificationConfig": self.push_notifications,
+            "GetExtendedAgentCard": self.get_extended_agent_card,
+        }
+
+    # What hosts use.
+
+    @property
+    def limits(self) -> Limits:
+        return self._world.limits
+
+    async def call(self, operation: Operation, request: Any, context: CallContext) -> Any:
+        """The result of the operation; a feed if it streams, which the caller must close."""
+        check_capability(operation, self._capabilities)
+        if operation is not GET_EXTENDED_AGENT_CARD:
+            check_extensions(context.parameters.extensions, self._capabilities)
+        try:
+            return await self._methods[operation.name](request, context)
+        except StoreUnavailable as error:
+            raise UnavailableError from error
+
+    async def open(self) -> None:
+        """Opens the store and ends what an earlier process left running."""
+        await self._world.store.open()
+        await self._exchange.recover()
+
+    def end_streams(self) -> None:
+        """Ends every open stream; the tasks go on."""
+        for feed in list(self._feeds):
+            feed.close()
+
+    async def close(self) -> None:
+        """Ends the streams, lets running tasks end within their grace time, and closes the store."""
+        self.end_streams()
+        await self._exchange.runs.drain(self._world.limits.drain_grace)
+        await self._world.store.close()
+
+    # The operations.
+
+    async def send_message(self, request: SendMessageRequest, context: CallContext) -> Task | Message:
+        """Section 3.1.1: the answer, or the task once it has settled, or at once if so asked."""
+        accepted = await self._accept(request, context)
+        if isinstance(accepted, Message):
+            return accepted
+        length = request.configuration.history_length
+        if request.configuration.return_immediately:
+            accepted.start()
+            return views.with_history(accepted.task, length)
+        feed = self._feed(accepted.task.id, request.tenant, context, _settles)
+        try:
+            accepted.start()
+            return views.with_history(await feed.settled(), length)
+        finally:
+            feed.close()
+
+    async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> TaskFeed | DirectFeed:
+        """Section 3.1.2: the answer, or the task and what happens to it until it ends or asks for input."""
+        accepted = await self._accept(request, context)
+        if isinstance(accepted, Message):
+            return DirectFeed(accepted)
+        feed = self._feed(accepted.task.id, request.tenant, context, _ends_send, request.configuration.history_length)
+        accepted.start()
+        return feed
+
+    async def get_task(self, request: GetTaskRequest, context: CallContext) -> Task:
+        """Section 3.1.3."""
+        stored = await self._world.store.get(request.id, context.scope(request.tenant))
+        if stored is None:
+            raise TaskNotFoundError
+        return views.with_history(stored.task, request.history_length)
+
+    async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> ListTasksResponse:
+        """Section 3.1.4: newest status first. Histories are whole unless a length is asked for."""
+        size = views.page_size(request.page_size)
+        query = Query(
+            limit=size,
+            context_id=request.context_id,
+            state=request.status,
+            since=request.status_timestamp_after,
+            before=views.read_page_token(request.page_token),
+            artifacts=request.include_artifacts,
+        )
+        page = await self._world.store.page(query, context.scope(request.tenant))
+        tasks = tuple(
+            views.listed(task, history_length=request.history_length, artifacts=request.include_artifacts)
+            for task in page.tasks
+        )
+        return ListTasksResponse(
+            tasks=tasks,
+            next_page_token=views.page_token(views.position(page.tasks[-1])) if page.more else "",
+            page_size=size,
+            total_size=page.total,
+            with_artifacts=request.include_artifacts,
+        )
+
+    async def cancel_task(self, request: CancelTaskRequest, context: CallContext) -> Task:
+        """Section 3.1.5. Canceling a canceled task again gives the task again (section 3.3.1)."""
+        scope = context.scope(request.tenant)
+        while True:
+            stored = await self._world.store.get(request.id, scope)
+            if stored is None:
+                raise TaskNotFoundError
+            if stored.task.state is TaskState.CANCELED:
+                return stored.task
+            if stored.task.state.terminal:
+                raise TaskNotCancelableError(f"The task is already {stored.task.state.value}")
+            await self._exchange.cancel(stored)
+
+    async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> TaskFeed:
+        """Section 3.1.6: the task as it is, and what happens to it until it ends."""
+        stored = await self._world.store.get(request.id, context.scope(request.tenant))
+        if stored is None:
+            raise TaskNotFoundError
+        if stored.task.state.terminal:
+            raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
+        return self._feed(request.id, request.tenant, context, _ends_subscription)
+
+    async def push_notifications(self, _request: Any, _context: CallContext) -> None:
+        """Sections 3.1.7 to 3.1.10."""
+        raise PushNotificationNotSupportedError
+
+    async def get_extended_agent_card(self, _request: GetExtendedAgentCardRequest, _context: CallContext) -> AgentCard:
+        """Section 3.1.11."""
+        if self._extended_card is None:
+            raise ExtendedAgentCardNotConfiguredError
+        return self._extended_card
+
+    # What the agent's own code may do.
+
+    async def authorize(self, task_id: str, value: Json) -> None:
+        """Answers a task in AUTH_REQUIRED out of band (section 7.6).
+
+        Raises:
+            TaskNotFoundError, UnsupportedOperationError: there is no such task, or it does not wait for this.
+        """
+        await self._exchange.authorize(task_id, value)
+
+    async def erase(self, selector: Selector) -> tuple[str, ...]:
+        """Stops and removes the tasks for good; returns their ids."""
+        erased = await self._world.store.erase(selector)
+        for task_id in erased:
+            await self._exchange.runs.cancel(task_id)
+        return erased
+
+    async def _accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:
+        config = request.configuration.task_push_notification_config
+        if config is not None and not self._capabilities.push_notifications:
+            raise PushNotificationNotSupportedError
+        return await self._exchange.accept(request, context)
+
+    def _feed(
+        self,
+        task_id: str,
+        tenant: str,
+        context: CallContext,
+        ends: Callable[[TaskState], bool],
+        history_length: int | None = None,
+    ) -> TaskFeed:
+        feed = TaskFeed(
+            self._world, task_id, context.scope(tenant), ends, history_length=history_length, closed=self._feeds.discard
+        )
+        self._feeds.add(feed)
+        return feed

@@ -1,0 +1,182 @@
+"""One turn as the agent sees it: what it is about, what may be said, and what an earlier run of it has left.
+
+A run that was parked by a question starts again from the top once the answer is there. Up to the last answer it only
+repeats itself, so what it emits on the way is held back and dropped; from there on it speaks.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from dragoman.engine.output import Output
+from dragoman.ports.agent import Parked
+from dragoman.ports.tasks import Memo, Stored, TurnStart
+from dragoman.ports.world import Clock
+from dragoman.types.content import Artifact, Message, Role
+from dragoman.types.json import Json, JsonObject
+from dragoman.types.task import Task, TaskState, TaskStatus
+
+__all__ = ["RunningTurn"]
+
+log = logging.getLogger("dragoman.engine")
+
+
+class RunningTurn:
+    """The `Turn` of the agent port. Everything here happens on the event loop of the execution."""
+
+    def __init__(
+        self,
+        *,
+        task: Task,
+        number: int,
+        stored: Stored,
+        start: TurnStart,
+        memos: Sequence[Memo],
+        references: tuple[Task, ...],
+        output: Output,
+        wake: Callable[[], None],
+        clock: Clock,
+        new_id: Callable[[], str],
+    ) -> None:
+        self.task = task
+        self.number = number
+        self.output = output
+        self.references = references
+        self.skill = stored.skill
+        self.caller = stored.scope.principal
+        self.request_metadata: JsonObject = start.metadata or {}
+        self.output_modes = start.output_modes
+        self.extensions = start.extensions
+        self.message = task.history[start.index]
+        self.closed = False
+        self._wake = wake
+        self._clock = clock
+        self._new_id = new_id
+        self._asks = {memo.key: memo for memo in memos if memo.kind == "ask"}
+        self._steps = {memo.key: memo for memo in memos if memo.kind == "step"}
+        self._unconsumed = {key for key, memo in self._asks.items() if memo.answered}
+        self._unkeyed = 0
+        self._question: tuple[Memo, TaskStatus] | None = None
+        self._memos: list[tuple[Memo, asyncio.Future[None]]] = []
+        self._room: list[asyncio.Future[None]] = []
+
+    # What the agent says.
+
+    def text(self, chunk: str) -> None:
+        self._open()
+        self.output.text(chunk)
+        self._wake()
+
+    def artifact(self, artifact: Artifact, *, append: bool = False, last_chunk: bool = True) -> None:
+        self._open()
+        self.output.artifact(artifact, append=append, last_chunk=last_chunk)
+        self._wake()
+
+    def status(self, message: Message) -> None:
+        self._open()
+        self.output.status(self._status(TaskState.WORKING, message))
+        self._wake()
+
+    async def room(self) -> None:
+        while self.output.full and not self._unconsumed:
+            future = asyncio.get_running_loop().create_future()
+            self._room.append(future)
+            await future
+
+    async def ask(self, key: str | None, question: Message, state: TaskState) -> Message | Json:
+        self._open()
+        if key is None:
+            self._unkeyed += 1
+            key = f"#{self._unkeyed}"
+        memo = self._asks.get(key)
+        if memo is None or not memo.answered:
+            self._park(key, question, state)
+        assert memo is not None
+        if memo.value != question.text:
+            log.info("task %s asked %r again as %r; the stored answer stands", self.task.id, memo.value, question.text)
+        self._consume(key)
+        return memo.message if memo.message is not None else memo.answer
+
+    def step(self, name: str) -> tuple[bool, Json]:
+        memo = self._steps.get(name)
+        return (False, None) if memo is None else (True, memo.value)
+
+    async def remember(self, name: str, result: Json) -> None:
+        self._open()
+        memo = Memo(kind="step", key=name, turn=self.number, value=result)
+        stored = asyncio.get_running_loop().create_future()
+        self._memos.append((memo, stored))
+        self._wake()
+        await stored
+        self._steps[name] = memo
+
+    # What the execution does with it.
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is something to store now."""
+        return bool(self._memos) or (bool(self.output) and not self._unconsumed)
+
+    def take_memos(self) -> tuple[list[Memo], list[asyncio.Future[None]]]:
+        """The memos to store, and who waits for that."""
+        memos = [memo for memo, _ in self._memos]
+        futures = [future for _, future in self._memos] + self._room
+        self._memos.clear()
+        self._room = []
+        return memos, futures
+
+    @property
+    def parked(self) -> tuple[Memo, TaskStatus] | None:
+        """The open question and the status that asks it, once the run has parked."""
+        return self._question
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the run still repeats what an earlier one has said."""
+        return bool(self._unconsumed)
+
+    def addressed(self, message: Message) -> Message:
+        """The agent's message with its id, task and context filled in."""
+        return msgspec.structs.replace(
+            message,
+            message_id=message.message_id or self._new_id(),
+            role=Role.AGENT,
+            task_id=self.task.id,
+            context_id=self.task.context_id,
+        )
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def close(self) -> None:
+        """Nothing may be emitted any more, and nobody is left waiting."""
+        self.closed = True
+        for future in [*self._room, *(future for _, future in self._memos)]:
+            future.cancel()
+
+    def _status(self, state: TaskState, message: Message) -> TaskStatus:
+        return TaskStatus(state=state, message=self.addressed(message), timestamp=self._clock.now())
+
+    def _park(self, key: str, question: Message, state: TaskState) -> None:
+        memo = Memo(kind="ask", key=key, turn=self.number, value=question.text)
+        self._unconsumed.clear()
+        self._question = (memo, self._status(state, question))
+        raise Parked
+
+    def _consume(self, key: str) -> None:
+        if key not in self._unconsumed:
+            return
+        self._unconsumed.discard(key)
+        answered = sum(1 for memo in self._asks.values() if memo.answered)
+        self.output.clear()
+        self.output.rename(f"{self.number}.{answered - len(self._unconsumed)}")
+
+    def _open(self) -> None:
+        """A run that has parked, or was stopped, is over, even if its handler does not know yet."""
+        if self._question is not None:
+            raise Parked
+        if self.closed:
+            raise asyncio.CancelledError
