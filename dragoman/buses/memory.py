@@ -1,0 +1,122 @@
+"""The event bus within one process and one event loop."""
+
+import asyncio
+from collections.abc import Iterable
+
+import msgspec
+
+from dragoman.ports.bus import Hint
+from dragoman.ports.tasks import Entry
+from dragoman.types.content import Message, Part
+from dragoman.types.events import TaskStatusUpdateEvent
+
+__all__ = ["MAILBOX_BYTES", "MAILBOX_ENTRIES", "Mailbox", "MemoryBus"]
+
+MAILBOX_ENTRIES = 256
+"""How many entries a mailbox holds before it overflows."""
+
+MAILBOX_BYTES = 1_000_000
+"""How much a mailbox holds before it overflows, as estimated."""
+
+_ENTRY_BYTES = 400
+_PART_BYTES = 100
+
+
+class MemoryBus:
+    """Publishing costs one step for each reader of the task, and a dictionary look-up where there is none."""
+
+    def __init__(self) -> None:
+        self._readers: dict[str, list[Mailbox]] = {}
+
+    def publish(self, hint: Hint) -> None:
+        readers = self._readers.get(hint.task_id)
+        if readers and hint.entries:
+            size = sum(map(_estimate, hint.entries))
+            for reader in readers:
+                reader.put(hint.entries, size)
+
+    def subscribe(self, task_id: str) -> "Mailbox":
+        mailbox = Mailbox(self, task_id)
+        self._readers.setdefault(task_id, []).append(mailbox)
+        return mailbox
+
+    def leave(self, mailbox: "Mailbox") -> None:
+        """Forgets a mailbox; one that is not known any more is no error."""
+        readers = self._readers.get(mailbox.task_id, [])
+        if mailbox in readers:
+            readers.remove(mailbox)
+            if not readers:
+                del self._readers[mailbox.task_id]
+
+
+class Mailbox:
+    """One reader's share of the hints for one task; made by `MemoryBus.subscribe`."""
+
+    def __init__(self, bus: MemoryBus, task_id: str) -> None:
+        self.task_id = task_id
+        self._bus = bus
+        self._entries: list[Entry] = []
+        self._size = 0
+        self._dropped = False
+        self._closed = False
+        self._waiting: asyncio.Future[None] | None = None
+
+    def put(self, entries: tuple[Entry, ...], size: int) -> None:
+        """Adds entries of about `size` bytes; drops everything, these included, if that is too much."""
+        self._size += size
+        if len(self._entries) + len(entries) > MAILBOX_ENTRIES or self._size > MAILBOX_BYTES:
+            self._entries.clear()
+            self._size = 0
+            self._dropped = True
+        else:
+            self._entries.extend(entries)
+        self._wake()
+
+    def take(self) -> tuple[tuple[Entry, ...], bool]:
+        taken = tuple(self._entries), self._dropped
+        self._entries.clear()
+        self._size = 0
+        self._dropped = False
+        return taken
+
+    async def wait(self) -> None:
+        """Returns when there is something to take, or when the subscription has ended."""
+        while not (self._entries or self._dropped or self._closed):
+            if self._waiting is None or self._waiting.done():
+                self._waiting = asyncio.get_running_loop().create_future()
+            # Shielded, because several may wait, and one that gives up must not take the others along.
+            await asyncio.shield(self._waiting)
+
+    def close(self) -> None:
+        self._closed = True
+        self._bus.leave(self)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+
+def _estimate(entry: Entry) -> int:
+    event = entry.event
+    if isinstance(event, TaskStatusUpdateEvent):
+        size = _message_size(event.status.message)
+    else:
+        size = _parts_size(event.artifact.parts)
+    return _ENTRY_BYTES + size + _message_size(entry.received)
+
+
+def _message_size(message: Message | None) -> int:
+    return 0 if message is None else _parts_size(message.parts)
+
+
+def _parts_size(parts: Iterable[Part]) -> int:
+    return sum(_PART_BYTES + _part_size(part) for part in parts)
+
+
+def _part_size(part: Part) -> int:
+    if part.text is not None:
+        return len(part.text)
+    if part.base64 is not None:
+        return len(part.base64)
+    return 0 if part.data is msgspec.UNSET else len(msgspec.json.encode(part.data))

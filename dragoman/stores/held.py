@@ -1,0 +1,127 @@
+"""A task in memory: what is known of it besides its log. What `commit` promises is checked and done here."""
+
+from collections.abc import Iterable
+
+from dragoman.core.lifecycle import fold, status_of
+from dragoman.core.views import EPOCH, Position, position
+from dragoman.errors import Fenced, InboxPending
+from dragoman.ports.call import Scope
+from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Posted, Stored, TurnStart
+from dragoman.types.content import Message
+from dragoman.types.task import Task, TaskState, TaskStatus
+
+__all__ = ["Held", "checked_status"]
+
+
+def checked_status(commit: Commit) -> TaskStatus | None:
+    """The last status among the entries of a change that is whole in itself.
+
+    Raises:
+        ValueError: the entries do not continue the log, or the snapshot of a settled task is missing.
+    """
+    entries = commit.entries
+    if not entries:
+        return None
+    for number, entry in enumerate(entries, commit.after + 1):
+        if entry.seq != number:
+            raise ValueError(f"Entry {entry.seq} stands where {number} is due")
+    last = status_of([entry.event for entry in entries])
+    if last is None:
+        return None
+    if commit.snapshot is None and last.status.state.settled:
+        raise ValueError("A settled task is stored with its snapshot")
+    return last.status
+
+
+class Held:
+    """One task. `stored` folds what has come since the last snapshot, once, when it is asked for."""
+
+    __slots__ = (
+        "_base", "_stored", "_tail", "epoch", "inbox", "memos", "position", "posted", "scope", "seq", "skill",
+        "start", "state", "turn",
+    )  # fmt: skip
+
+    def __init__(self, stored: Stored, *, tail: Iterable[Entry] = ()) -> None:
+        self.scope: Scope = stored.scope
+        self.skill = stored.skill
+        self.turn = stored.turn
+        self.start: TurnStart = stored.start
+        self.seq = stored.seq
+        self.epoch = stored.epoch
+        self.state: TaskState = stored.task.status.state
+        self.position: Position = position(stored.task)
+        self.inbox: dict[int, Posted] = {}
+        self.posted = 0
+        self.memos: dict[tuple[int, str, str], Memo] = {}
+        self._base: Task = stored.task
+        self._tail: list[Entry] = list(tail)
+        self._stored: Stored | None = None if self._tail else stored
+
+    @classmethod
+    def created(cls, new: NewTask) -> "Held":
+        """The task as it is right after its creation."""
+        return cls(Stored(task=new.task, seq=1, epoch=1, scope=new.scope, skill=new.skill, turn=1, start=new.start))
+
+    def admit(self, commit: Commit) -> None:
+        """Raises what forbids this change: `Fenced` or `InboxPending`."""
+        if commit.epoch != self.epoch:
+            raise Fenced(f"Task {commit.task_id} is in epoch {self.epoch}, not {commit.epoch}")
+        if commit.after != self.seq:
+            raise Fenced(f"Task {commit.task_id} is at {self.seq}, not {commit.after}")
+        if self.state.terminal:
+            raise Fenced(f"Task {commit.task_id} has ended")
+        if commit.unless_pending and not self.inbox.keys() <= set(commit.consumed):
+            raise InboxPending(f"A message to task {commit.task_id} waits")
+
+    def apply(self, commit: Commit, status: TaskStatus | None) -> None:
+        """Does the change; `status` is the last one among its entries."""
+        self._stored = None
+        self.seq += len(commit.entries)
+        self.epoch += commit.claim
+        if commit.turn is not None:
+            self.turn = commit.turn
+        if commit.start is not None:
+            self.start = commit.start
+        if status is not None:
+            self.state = status.state
+            self.position = status.timestamp or EPOCH, commit.task_id
+        if commit.snapshot is not None:
+            self._base = commit.snapshot
+            self._tail.clear()
+        else:
+            self._tail.extend(commit.entries)
+        for number in commit.consumed:
+            self.inbox.pop(number, None)
+        for memo in commit.memos:
+            self.memos[memo.turn, memo.kind, memo.key] = memo
+
+    def post(self, message: Message, start: TurnStart) -> int:
+        """Puts a message into the inbox."""
+        self.posted += 1
+        self.inbox[self.posted] = Posted(n=self.posted, message=message, start=start)
+        return self.posted
+
+    def stored(self) -> Stored:
+        """The task now."""
+        if self._stored is None:
+            if self._tail:
+                self._base = fold(self._base, [(entry.event, entry.received) for entry in self._tail])
+                self._tail.clear()
+            self._stored = Stored(
+                task=self._base,
+                seq=self.seq,
+                epoch=self.epoch,
+                scope=self.scope,
+                skill=self.skill,
+                turn=self.turn,
+                start=self.start,
+            )
+        return self._stored
+
+    def waiting(self) -> tuple[Posted, ...]:
+        """The inbox, oldest first."""
+        return tuple(self.inbox.values())
+
+    def remembered(self, turn: int) -> tuple[Memo, ...]:
+        """The memos of a turn, in the order in which their keys were first written."""
+        return tuple(memo for memo in self.memos.values() if memo.turn == turn)
