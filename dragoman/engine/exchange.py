@@ -33,13 +33,10 @@ __all__ = ["Accepted", "Exchange"]
 class Accepted:
     """A message that is stored. `start` sets off the run that it needs, if any; call it once, after subscribing."""
 
-    def __init__(
-        self, runs: Runs, stored: Stored, memos: tuple[Memo, ...] | None, references: tuple[Task, ...]
-    ) -> None:
+    def __init__(self, runs: Runs, stored: Stored, run: tuple[tuple[Memo, ...], tuple[Task, ...]] | None) -> None:
         self._runs = runs
         self._stored = stored
-        self._memos = memos
-        self._references = references
+        self._run = run
 
     @property
     def task(self) -> Task:

@@ -27,6 +27,8 @@ Feed = AsyncIterator[Batch]
 class DirectFeed:
     """The one event of an agent that answers directly."""
 
+    cut = False
+
     def __init__(self, message: Message) -> None:
         self._message: Message | None = message
 
@@ -66,6 +68,8 @@ class TaskFeed:
         self._seq = 0
         self._ended = False
         self._closed = False
+        self.cut = False
+        """Whether the feed was closed before its end."""
         self._behind = False
         """Whether the log may hold more than was last read from it."""
 
@@ -96,6 +100,7 @@ class TaskFeed:
 
     def close(self) -> None:
         """Ends the feed; a reader that waits is told so."""
+        self.cut = self.cut or not self._ended
         self._ended = self._closed = True
         self._hints.close()
         self._on_close(self)

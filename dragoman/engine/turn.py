@@ -86,7 +86,7 @@ class RunningTurn:
             self._room.append(future)
             await future
 
-    async def ask(self, key: str | None, question: Message, state: TaskState) -> Message | Json:
+    async def ask(self, key: str | None, question: Message, state: TaskState) -> tuple[Message | None, Json]:
         self._open()
         if key is None:
             self._unkeyed += 1
@@ -98,7 +98,7 @@ class RunningTurn:
         if memo.value != question.text:
             log.info("task %s asked %r again as %r; the stored answer stands", self.task.id, memo.value, question.text)
         self._consume(key)
-        return memo.message if memo.message is not None else memo.answer
+        return memo.message, memo.answer
 
     def step(self, name: str) -> tuple[bool, Json]:
         memo = self._steps.get(name)

@@ -87,8 +87,9 @@ class Turn(Protocol):
         """Returns when little enough is waiting to be stored."""
         ...
 
-    async def ask(self, key: str | None, question: Message, state: TaskState) -> Message | Json:
-        """The stored answer to this question, if there is one; else parks the task in `state` and raises `Parked`.
+    async def ask(self, key: str | None, question: Message, state: TaskState) -> tuple[Message | None, Json]:
+        """The stored answer to this question, a message or a value, if there is one; else parks the task in `state`
+        and raises `Parked`.
 
         Questions are matched by `key`, or without one by their order among those without.
         """

@@ -1,0 +1,7 @@
+"""What a user writes an agent against."""
+
+from dragoman.agent.context import Answer, Fail, Reject, TaskContext, answer
+from dragoman.agent.definition import Agent
+from dragoman.agent.threads import BlockingTaskContext
+
+__all__ = ["Agent", "Answer", "BlockingTaskContext", "Fail", "Reject", "TaskContext", "answer"]

@@ -1,0 +1,179 @@
+"""`TaskContext`: what a handler knows about its task and can do with it."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from dragoman.agent.content import as_json, as_message
+from dragoman.errors import DragomanError
+from dragoman.ports.agent import Turn
+from dragoman.types.content import Message, Part
+from dragoman.types.json import Json, JsonObject
+from dragoman.types.task import Task, TaskState
+
+__all__ = ["Answer", "Content", "Fail", "Knowledge", "Reject", "TaskContext", "answer"]
+
+Content = Message | Part | str | Mapping[str, Any]
+
+
+class Reject(DragomanError):
+    """Raised by a handler: the agent will not do this. The task ends REJECTED, the reason is told to the caller."""
+
+
+class Fail(DragomanError):
+    """Raised by a handler: the agent could not do this. The task ends FAILED, the reason is told to the caller."""
+
+
+def answer(*content: Content) -> Message:
+    """A message from the agent, for handlers annotated `-> Message`. Ids are filled in when it is sent."""
+    return as_message(*content)
+
+
+class Answer(str):
+    """What the caller answered: the text, with the whole message, or with the value given out of band."""
+
+    __slots__ = ("message", "value")
+
+    message: Message | None
+    value: Json
+
+    def __new__(cls, message: Message | None, value: Json) -> Self:
+        made = super().__new__(cls, message.text if message is not None else _text(value))
+        made.message = message
+        made.value = value
+        return made
+
+    @property
+    def text(self) -> str:
+        return str(self)
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class Knowledge:
+    """What a handler may know: the same for handlers on the event loop and in threads."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    @property
+    def id(self) -> str:
+        return self._turn.task.id
+
+    @property
+    def context_id(self) -> str:
+        return self._turn.task.context_id
+
+    @property
+    def text(self) -> str:
+        """The text of the message that began this turn. Answers to questions do not change it."""
+        return self._turn.message.text
+
+    @property
+    def message(self) -> Message:
+        """The message that began this turn."""
+        return self._turn.message
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """What was said in this task before this run, oldest first: the caller's messages, the agent's questions."""
+        return self._turn.task.history
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The caller's messages of this task, oldest first."""
+        return tuple(said for said in self.history if said.role is self._turn.message.role)
+
+    @property
+    def references(self) -> tuple[Task, ...]:
+        """The tasks that the message refers to, as far as the caller may see them."""
+        return self._turn.references
+
+    @property
+    def caller(self) -> str:
+        """Who calls; empty for callers who did not authenticate."""
+        return self._turn.caller
+
+    @property
+    def metadata(self) -> JsonObject:
+        """Metadata of the message that began this turn."""
+        return self._turn.message.metadata or {}
+
+    @property
+    def request_metadata(self) -> JsonObject:
+        """Metadata of the request that the message came in."""
+        return self._turn.request_metadata
+
+    @property
+    def output_modes(self) -> tuple[str, ...]:
+        """Media types that the caller accepts; empty means any."""
+        return self._turn.output_modes
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """The extensions that the caller named and the agent has."""
+        return self._turn.extensions
+
+    @property
+    def skill(self) -> str:
+        """The id of the skill that this task has."""
+        return self._turn.skill
+
+
+class TaskContext(Knowledge):
+    """A task, for handlers on the event loop. One for each run; not for use after the handler has returned."""
+
+    def __init__(self, turn: Turn) -> None:
+        super().__init__(turn)
+        self._runner = asyncio.current_task()
+
+    async def status(self, *content: Content) -> None:
+        """Tells the caller how the work goes. The note passes with the next one; results belong into artifacts."""
+        self._turn.status(as_message(*content))
+        await self._turn.room()
+
+    async def ask(self, *question: Content, key: str | None = None) -> Answer:
+        """Asks the caller, and gives the answer.
+
+        The first time the run ends here, the task waits in INPUT_REQUIRED, and nothing of it stays in memory. When
+        the answer comes the handler runs again from the top, and this returns at once. Questions are matched by
+        `key`, else by their order; up to the last answer nothing is emitted twice.
+
+        Raises:
+            RuntimeError: awaited anywhere but in the handler itself (inside `gather`, in a task of its own).
+        """
+        return await self._ask(key, TaskState.INPUT_REQUIRED, *question)
+
+    async def require_auth(self, *explanation: Content, key: str | None = None) -> Answer:
+        """Waits in AUTH_REQUIRED for an authorization: a message, or `agent.authorize(task_id, value)`.
+
+        Matched and repeated like `ask`. The state alone authorizes nothing (specification section 7.6.4).
+        """
+        return await self._ask(key, TaskState.AUTH_REQUIRED, *explanation)
+
+    async def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Json:
+        """Calls `fn` once in this turn, however often the handler runs, and gives its result as JSON.
+
+        A coroutine function is awaited, a plain function runs in a thread. The result is stored before this returns.
+        """
+        known, result = self._turn.step(name)
+        if known:
+            return result
+        made = await fn(*args) if inspect.iscoroutinefunction(fn) else await asyncio.to_thread(fn, *args)
+        result = as_json(made)
+        await self._turn.remember(name, result)
+        return result
+
+    async def _ask(self, key: str | None, state: TaskState, *question: Content) -> Answer:
+        if asyncio.current_task() is not self._runner:
+            raise RuntimeError(
+                "a question ends the run, so it can only be awaited by the handler itself, "
+                "not inside gather() or in a task of its own"
+            )
+        message = as_message(*question)
+        if not message.parts:
+            raise ValueError("a question needs words")
+        return Answer(*await self._turn.ask(key, message, state))

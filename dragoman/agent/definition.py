@@ -1,0 +1,305 @@
+"""`Agent`: skills, what the card says, and where it is served."""
+
+import inspect
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+from dragoman.agent.executor import SkillExecutor
+from dragoman.agent.skill import Skill
+from dragoman.errors import ConfigurationError, TaskNotFoundError
+from dragoman.ports.tasks import Selector
+from dragoman.server import Application, Binding, LocalCalls, Server, Settings, serve
+from dragoman.types.card import (
+    AgentCapabilities,
+    AgentCard,
+    AgentExtension,
+    AgentInterface,
+    AgentProvider,
+    AgentSkill,
+)
+from dragoman.types.json import Json
+
+__all__ = ["Agent"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TEXT = "text/plain"
+
+
+class Agent:
+    """An A2A agent: functions as skills, served over every binding from one ASGI application.
+
+    What is not given is inferred: interfaces from what is served, their URL from the request, modes as plain text.
+
+    Args:
+        name: The agent's name. Its slug names the default store, `.dragoman/<slug>.db`.
+        description: What it does, for people and other agents.
+        version: The agent's own version.
+        store: `memory`, or `sqlite:///path` (four slashes for an absolute path), with `?synchronous=normal` to trade
+            the last commits before a power loss for speed. Default: the file above when served, memory in process.
+        url: The public URL of the interfaces. Default: what the caller's request names.
+        input_modes: Media types that the agent takes. Enforced only if given; the card says `text/plain` otherwise.
+        output_modes: Media types that it gives; informative.
+        streaming: Whether the streaming operations are offered.
+        extensions: Protocol extensions of the card; a required one is asked of every caller.
+        capabilities: Replaces what `streaming` and `extensions` say.
+        interfaces: Replaces the interfaces that are inferred.
+        extended_card: The card for callers who ask for more; its presence declares the capability.
+        trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed.
+        missing_version: How a request without `A2A-Version` is taken: `strict` refuses it, as the specification has
+            it (section 3.6.2), `by-grammar` takes it for what it looks like.
+        media_type: `negotiate` answers HTTP+JSON with `application/a2a+json` unless the caller asks otherwise;
+            `json` always with `application/json`.
+        bindings: Further bindings from outside, served and declared beside the built-in ones.
+        max_body_bytes: Longest request body; beyond it callers get 413. Default 16 MiB.
+        cancel_grace: Seconds that a cancelled handler has to clean up.
+        drain_grace: Seconds that running tasks have to end when the server stops.
+        keep_alive: Seconds between comments on an idle stream.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        version: str = "0.1.0",
+        store: str | None = None,
+        url: str | None = None,
+        provider: AgentProvider | None = None,
+        documentation_url: str | None = None,
+        icon_url: str | None = None,
+        input_modes: Sequence[str] | None = None,
+        output_modes: Sequence[str] | None = None,
+        streaming: bool = True,
+        extensions: Sequence[AgentExtension] = (),
+        capabilities: AgentCapabilities | None = None,
+        interfaces: Sequence[AgentInterface] | None = None,
+        extended_card: AgentCard | None = None,
+        trusted_proxies: Sequence[str] = (),
+        missing_version: str = "strict",
+        media_type: str = "negotiate",
+        bindings: Sequence[Binding] = (),
+        max_body_bytes: int = 16 * 1024 * 1024,
+        cancel_grace: float = 5.0,
+        drain_grace: float = 10.0,
+        keep_alive: float = 15.0,
+    ) -> None:
+        if not name.strip():
+            raise ConfigurationError("an agent needs a name")
+        self.name = name
+        self._card = AgentCard(
+            name=name,
+            description=description,
+            version=version,
+            supported_interfaces=tuple(interfaces or ()),
+            capabilities=capabilities
+            or AgentCapabilities(
+                streaming=streaming,
+                push_notifications=False,
+                extended_agent_card=extended_card is not None,
+                extensions=tuple(extensions),
+            ),
+            default_input_modes=tuple(input_modes or (TEXT,)),
+            default_output_modes=tuple(output_modes or (TEXT,)),
+            skills=(),
+            provider=provider,
+            documentation_url=documentation_url,
+            icon_url=icon_url,
+        )
+        self._input_modes = None if input_modes is None else tuple(input_modes)
+        self._store = store
+        self._settings = Settings(
+            owner=name,
+            url=url,
+            extended_card=extended_card,
+            trusted_proxies=tuple(trusted_proxies),
+            missing_version=missing_version,
+            media_type=media_type,
+            bindings=tuple(bindings),
+            max_body_bytes=max_body_bytes,
+            cancel_grace=cancel_grace,
+            drain_grace=drain_grace,
+            keep_alive=keep_alive,
+        )
+        self._skills: dict[str, Skill] = {}
+        self._router: Skill | None = None
+        self._live: list[Server] = []
+
+    # What the agent can do.
+
+    @overload
+    def skill(self, handler: F, /) -> F: ...
+
+    @overload
+    def skill(
+        self,
+        *,
+        tags: Sequence[str] = (),
+        id: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        examples: Sequence[str] = (),
+        input_modes: Sequence[str] = (),
+        output_modes: Sequence[str] = (),
+    ) -> Callable[[F], F]: ...
+
+    def skill(
+        self,
+        handler: Callable[..., Any] | None = None,
+        /,
+        *,
+        tags: Sequence[str] = (),
+        id: str | None = None,  # noqa: A002 -- the specification's word for it (section 4.4.5)
+        name: str | None = None,
+        description: str | None = None,
+        examples: Sequence[str] = (),
+        input_modes: Sequence[str] = (),
+        output_modes: Sequence[str] = (),
+    ) -> Any:
+        """Makes a function a skill. Id, name and description come from the function's name and docstring.
+
+        The function is an async generator, an async function, a generator or a function; the last two run in a
+        thread. Its parameters are filled by annotation: `TaskContext`, `Message`, `str` (the text), or a Pydantic
+        model, dataclass or msgspec Struct (the message's first data part, validated before a task is made). What it
+        yields or returns goes to the caller: `str` as chunks of one text artifact, anything else as artifacts. With
+        `-> Message` it answers directly, and no task is made.
+
+        Raises:
+            ConfigurationError: the id is taken, or a parameter cannot be filled.
+        """
+
+        def register(function: F) -> F:
+            words = function.__name__.strip("_").replace("_", " ")
+            card = AgentSkill(
+                id=id or function.__name__,
+                name=name or words.capitalize(),
+                description=description or _summary(function) or words.capitalize(),
+                tags=tuple(tags),
+                examples=tuple(examples),
+                input_modes=tuple(input_modes),
+                output_modes=tuple(output_modes),
+            )
+            if card.id in self._skills:
+                raise ConfigurationError(f"the skill {card.id} is defined twice; give one of them another id=")
+            self._skills[card.id] = Skill.of(function, card)
+            return function
+
+        return register if handler is None else register(handler)
+
+    def router(self, function: F) -> F:
+        """Makes this function pick the skill for each new task: it gives the skill's function, or its id.
+
+        Its parameters are filled as those of a skill, but for `TaskContext`: there is no task yet.
+        """
+        if self._router is not None:
+            raise ConfigurationError("this agent has a router already")
+        self._router = Skill.of(function, AgentSkill(id=function.__name__, name="router", description="router"))
+        return function
+
+    # Where it is served.
+
+    def run(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 9999,
+        *,
+        store: str | None = None,
+        announce: Callable[[str], None] = print,
+    ) -> None:
+        """Serves the agent until SIGINT or SIGTERM; port 0 takes any free one.
+
+        `announce` is given the lines that tell the URL, the store and the card's URL, once the agent can be called.
+        """
+        serve(self._server(store or self._store or self._default_store), host, port, announce)
+
+    def asgi(self, *, store: str | None = None) -> Application:
+        """The ASGI application, for any server and under any path. Without lifespan events it opens on first use."""
+        return self._server(store or self._store or self._default_store).application
+
+    def mount(self, app: Any, path: str, *, store: str | None = None) -> None:
+        """Mounts the agent in a Starlette or FastAPI application, under `path`, with and without a slash at its end.
+
+        The agent opens and closes with the application.
+        """
+        self.asgi(store=store).mount_on(app, path)
+
+    @asynccontextmanager
+    async def local(self) -> AsyncIterator[LocalCalls]:
+        """The agent in this process, without a socket: the one that is being served, else one on its own store,
+        which is in memory unless given.
+        """
+        if self._live:
+            yield self._live[-1].local
+            return
+        server = self._server(self._store or "memory")
+        await server.open()
+        try:
+            yield server.local
+        finally:
+            await server.close()
+
+    # What its owner can do to its tasks.
+
+    async def authorize(self, task_id: str, value: Json = True) -> None:
+        """Lets a task go on that waits in AUTH_REQUIRED; `value` is what its `require_auth` gives.
+
+        Raises:
+            TaskNotFoundError: no such task here.
+            UnsupportedOperationError: the task does not wait for an authorization.
+        """
+        for server in self._serving():
+            try:
+                return await server.service.authorize(task_id, value)
+            except TaskNotFoundError:
+                continue
+        raise TaskNotFoundError
+
+    async def delete(
+        self, task_id: str | None = None, *, context_id: str | None = None, principal: str | None = None
+    ) -> int:
+        """Removes tasks and all that belongs to them for good, running ones too; returns how many.
+
+        All that match every argument that is given; at least one must be.
+        """
+        selector = Selector(task_id=task_id, context_id=context_id, principal=principal)
+        if selector == Selector():
+            raise ValueError("say which tasks: task_id, context_id or principal")
+        return sum([len(await server.service.erase(selector)) for server in self._serving()])
+
+    def _serving(self) -> Sequence[Server]:
+        if not self._live:
+            raise ConfigurationError("this agent is not being served in this process")
+        return self._live
+
+    # How it is put together.
+
+    @property
+    def card(self) -> AgentCard:
+        """The card as far as it does not depend on where the agent is served."""
+        return msgspec.structs.replace(self._card, skills=tuple(skill.card for skill in self._skills.values()))
+
+    @property
+    def _default_store(self) -> str:
+        slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-") or "agent"
+        return f"sqlite:///.dragoman/{slug}.db"
+
+    def _server(self, store: str) -> Server:
+        if not self._skills:
+            raise ConfigurationError(f"{self.name} has no skill; decorate a function with @agent.skill")
+        if len(self._skills) > 1 and self._router is None:
+            names = ", ".join(self._skills)
+            raise ConfigurationError(
+                f"{self.name} has several skills ({names}); decorate a function with @agent.router that picks one "
+                "for each new task"
+            )
+        executor = SkillExecutor(self._skills, self._router, self._input_modes)
+        return Server(executor, self.card, store, self._settings, self._live)
+
+
+def _summary(function: Callable[..., Any]) -> str:
+    """The first paragraph of the docstring, on one line."""
+    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())

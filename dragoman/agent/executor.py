@@ -1,0 +1,161 @@
+"""The agent port over skills: picks the skill, and drives its handler, whatever its form."""
+
+import asyncio
+import concurrent.futures
+import contextvars
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from dragoman.agent.content import as_artifact, as_message
+from dragoman.agent.context import Fail, Reject, TaskContext
+from dragoman.agent.skill import Form, Skill, check_modes
+from dragoman.agent.threads import BlockingTaskContext
+from dragoman.errors import A2AError, ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
+from dragoman.ports.agent import Assignment, Turn, TurnOutcome
+from dragoman.ports.call import CallContext
+from dragoman.types.content import Message
+from dragoman.types.requests import SendMessageRequest
+from dragoman.types.task import TaskState
+
+__all__ = ["SkillExecutor"]
+
+MAX_THREADS = 64
+
+
+class SkillExecutor:
+    """Runs skills. Handlers that are plain functions share up to 64 threads; further ones wait for a free thread."""
+
+    def __init__(self, skills: Mapping[str, Skill], router: Skill | None, input_modes: tuple[str, ...] | None) -> None:
+        self._skills = dict(skills)
+        self._router = router
+        self._input_modes = input_modes
+        self._threads: concurrent.futures.ThreadPoolExecutor | None = None
+
+    async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:  # noqa: ARG002 -- the port gives both
+        skill = await self._choose(request.message)
+        self.check(skill.card.id, request.message)
+        return Assignment(skill.card.id, skill.direct)
+
+    def check(self, skill: str, message: Message) -> None:
+        known = self._skill(skill)
+        modes = known.card.input_modes or self._input_modes
+        if modes:
+            check_modes(message, modes)
+        known.check(message)
+
+    async def answer(self, skill: str, request: SendMessageRequest, call: CallContext) -> Message:  # noqa: ARG002 -- the port gives both
+        known = self._skill(skill)
+        try:
+            made = await self._called(known, known.arguments(request.message, None))
+        except A2AError:
+            raise
+        except Reject as error:
+            raise InvalidParamsError(str(error)) from error
+        except Fail as error:
+            raise InternalError(str(error)) from error
+        if not isinstance(made, (Message, str)):
+            raise InvalidAgentResponseError(f"The skill {skill} answered with no message")
+        return as_message(made)
+
+    async def execute(self, turn: Turn) -> TurnOutcome:
+        skill = self._skill(turn.skill)
+        try:
+            if skill.form.threaded:
+                return await self._in_thread(skill, turn)
+            arguments = skill.arguments(turn.message, TaskContext(turn))
+            if skill.form is Form.COROUTINE:
+                return _said(turn, await skill.handler(**arguments), last=True)
+            async for item in skill.handler(**arguments):
+                _said(turn, item)
+                await turn.room()
+        except Reject as error:
+            return TurnOutcome(state=TaskState.REJECTED, message=as_message(str(error) or "Rejected"))
+        except Fail as error:
+            return TurnOutcome(state=TaskState.FAILED, message=as_message(str(error) or "Failed"))
+        return TurnOutcome()
+
+    def close(self) -> None:
+        """Lets go of the threads; those still at work end on their own."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    def _skill(self, skill: str) -> Skill:
+        known = self._skills.get(skill)
+        if known is None:
+            raise InternalError(f"This agent no longer has the skill {skill}")
+        return known
+
+    async def _choose(self, message: Message) -> Skill:
+        if self._router is None:
+            return next(iter(self._skills.values()))
+        chosen = await self._called(self._router, self._router.arguments(message, None))
+        for skill in self._skills.values():
+            if chosen in (skill.card.id, skill.handler):
+                return skill
+        raise ConfigurationError(f"the router chose {chosen!r}, which is neither a skill nor the id of one")
+
+    async def _called(self, skill: Skill, arguments: dict[str, Any]) -> Any:
+        """The result of a function that needs no task."""
+        if inspect.iscoroutinefunction(skill.handler):
+            return await skill.handler(**arguments)
+        return await self._run(lambda: skill.handler(**arguments))
+
+    async def _in_thread(self, skill: Skill, turn: Turn) -> TurnOutcome:
+        context = BlockingTaskContext(turn)
+        arguments = skill.arguments(turn.message, context)
+        running = asyncio.ensure_future(self._run(lambda: _drive(skill, arguments, context, turn)))
+        running.add_done_callback(_seen)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            context.stop()
+            await asyncio.wait([running])
+            raise
+
+    async def _run(self, work: Callable[[], Any]) -> Any:
+        if self._threads is None:
+            self._threads = concurrent.futures.ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="dragoman-skill")
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, work)
+
+
+def _drive(skill: Skill, arguments: dict[str, Any], context: BlockingTaskContext, turn: Turn) -> TurnOutcome:
+    """Runs the handler to its end; in its thread."""
+    context.enter()
+    made = skill.handler(**arguments)
+    if skill.form is Form.FUNCTION:
+        outcomes: list[TurnOutcome] = []
+        context.emit(lambda: outcomes.append(_said(turn, made, last=True)))
+        return outcomes[0]
+    try:
+        for item in made:
+            context.emit(partial(_say, turn, item))
+    finally:
+        made.close()
+    return TurnOutcome()
+
+
+def _seen(running: asyncio.Future[Any]) -> None:
+    """Nobody may be left to ask how a thread ended whose task is over."""
+    if not running.cancelled():
+        running.exception()
+
+
+def _say(turn: Turn, item: Any) -> None:
+    _said(turn, item)
+
+
+def _said(turn: Turn, item: Any, *, last: bool = False) -> TurnOutcome:
+    """Emits what a handler yielded or returned; a message that is returned goes with the end of the task."""
+    if isinstance(item, str):
+        turn.text(item)
+    elif isinstance(item, Message):
+        if last:
+            return TurnOutcome(message=item)
+        turn.status(item)
+    elif item is not None:
+        turn.artifact(as_artifact(item))
+    return TurnOutcome()

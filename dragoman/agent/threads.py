@@ -1,0 +1,91 @@
+"""Handlers that are plain functions: they run in a thread, and reach their task through the event loop."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from dragoman.agent.content import as_json, as_message
+from dragoman.agent.context import Answer, Content, Knowledge
+from dragoman.ports.agent import Turn
+from dragoman.types.json import Json
+from dragoman.types.task import TaskState
+
+__all__ = ["BlockingTaskContext"]
+
+T = TypeVar("T")
+
+
+class BlockingTaskContext(Knowledge):
+    """A task, for handlers that run in a thread: what `TaskContext` awaits, this waits for.
+
+    Once the task is cancelled, `cancelled` is true and every call raises `asyncio.CancelledError`.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        super().__init__(turn)
+        self._loop = asyncio.get_running_loop()
+        self._stopped = threading.Event()
+        self._thread: int | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the handler should stop. Long work without calls to the task should look at it now and then."""
+        return self._stopped.is_set()
+
+    def status(self, *content: Content) -> None:
+        """As `TaskContext.status`."""
+        self.emit(lambda: self._turn.status(as_message(*content)))
+
+    def ask(self, *question: Content, key: str | None = None) -> Answer:
+        """As `TaskContext.ask`; only from the handler's own thread."""
+        return self._ask(key, TaskState.INPUT_REQUIRED, *question)
+
+    def require_auth(self, *explanation: Content, key: str | None = None) -> Answer:
+        """As `TaskContext.require_auth`."""
+        return self._ask(key, TaskState.AUTH_REQUIRED, *explanation)
+
+    def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Json:
+        """As `TaskContext.step`; `fn` is called in this thread."""
+        known, result = self._wait(_later(lambda: self._turn.step(name)))
+        if known:
+            return result
+        result = as_json(fn(*args))
+        self._wait(self._turn.remember(name, result))
+        return result
+
+    # What drives it.
+
+    def enter(self) -> None:
+        """Names the current thread as the handler's own."""
+        self._thread = threading.get_ident()
+
+    def stop(self) -> None:
+        """Tells the handler to stop."""
+        self._stopped.set()
+
+    def emit(self, say: Callable[[], None]) -> None:
+        """Does this on the event loop, and waits until there is room for more."""
+        self._wait(self._said(say))
+
+    async def _said(self, say: Callable[[], None]) -> None:
+        say()
+        await self._turn.room()
+
+    def _ask(self, key: str | None, state: TaskState, *question: Content) -> Answer:
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("a question ends the run, so it can only be asked by the handler's own thread")
+        message = as_message(*question)
+        if not message.parts:
+            raise ValueError("a question needs words")
+        return Answer(*self._wait(self._turn.ask(key, message, state)))
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._stopped.is_set():
+            work.close()
+            raise asyncio.CancelledError
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+async def _later(call: Callable[[], T]) -> T:
+    return call()

@@ -1,0 +1,67 @@
+"""The agent card at its well-known address, with what HTTP caches need (specification sections 8.2 and 8.6)."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from email.utils import format_datetime, parsedate_to_datetime
+
+from dragoman.dialects.base import HttpReply
+from dragoman.types.card import AgentCard
+
+__all__ = ["CardPublisher"]
+
+MAX_AGE = 300
+CACHED_BASES = 64
+
+
+class CardPublisher:
+    """Serves the card as it is for each base URL; encodes it once for each, for up to 64 of them."""
+
+    def __init__(
+        self, card_at: Callable[[str], AgentCard], encode: Callable[[AgentCard], bytes], *, since: datetime
+    ) -> None:
+        self._card_at = card_at
+        self._encode = encode
+        self._since = since.replace(microsecond=0)
+        self._encoded: dict[str, tuple[bytes, str]] = {}
+
+    def reply(self, method: str, headers: Mapping[str, str], base: str) -> HttpReply:
+        """The answer to a request of the card: 200, 304 if the caller has it, 405 for other verbs than GET and HEAD."""
+        if method not in ("GET", "HEAD"):
+            return HttpReply(405, {"allow": "GET, HEAD"})
+        body, etag = self._card(base)
+        about = {
+            "cache-control": f"public, max-age={MAX_AGE}",
+            "etag": etag,
+            "last-modified": format_datetime(self._since, usegmt=True),
+        }
+        if self._known(headers, etag):
+            return HttpReply(304, about)
+        about["content-type"] = "application/json"
+        if method == "HEAD":
+            about["content-length"] = str(len(body))
+            return HttpReply(200, about)
+        return HttpReply(200, about, body)
+
+    def _card(self, base: str) -> tuple[bytes, str]:
+        known = self._encoded.get(base)
+        if known is None:
+            body = self._encode(self._card_at(base))
+            known = (body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+            if len(self._encoded) >= CACHED_BASES:
+                self._encoded.clear()
+            self._encoded[base] = known
+        return known
+
+    def _known(self, headers: Mapping[str, str], etag: str) -> bool:
+        """Whether the caller's copy is current; If-None-Match goes before the date (RFC 9110 section 13.2.2)."""
+        tags = headers.get("if-none-match")
+        if tags is not None:
+            return tags.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in tags.split(",")]
+        date = headers.get("if-modified-since")
+        if date is None:
+            return False
+        try:
+            return parsedate_to_datetime(date) >= self._since
+        except (ValueError, TypeError):
+            return False

@@ -1,0 +1,165 @@
+"""Composition: the one place that knows stores, engine, dialects and hosts, and wires them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, MutableSequence
+from typing import Any
+
+import msgspec
+
+from dragoman.buses.memory import MemoryBus
+from dragoman.core.capability import activated_extensions
+from dragoman.dialects.card import encode_card
+from dragoman.dialects.negotiate import Negotiator
+from dragoman.dialects.v1_0.jsonrpc import JsonRpcDialect
+from dragoman.dialects.v1_0.rest import RestDialect
+from dragoman.engine.service import Service
+from dragoman.engine.world import Limits, RandomIds, SystemClock, World
+from dragoman.hosts.asgi import Application
+from dragoman.hosts.binding import Binding
+from dragoman.hosts.cards import CardPublisher
+from dragoman.hosts.origin import Proxies
+from dragoman.operations import Operation
+from dragoman.ports.agent import AgentExecutor
+from dragoman.ports.call import CallContext
+from dragoman.stores import open_store
+from dragoman.types.card import AgentCard, AgentInterface
+from dragoman.types.events import StreamEvent
+from dragoman.types.requests import ServiceParameters
+
+__all__ = ["Application", "Binding", "LocalCalls", "Server", "Settings", "serve"]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent is served; what each means is told at `Agent`."""
+
+    owner: str
+    url: str | None
+    extended_card: AgentCard | None
+    trusted_proxies: tuple[str, ...]
+    missing_version: str
+    media_type: str
+    bindings: tuple[Binding, ...]
+    max_body_bytes: int
+    cancel_grace: float
+    drain_grace: float
+    keep_alive: float
+
+
+class LocalCalls:
+    """The service for clients in this process."""
+
+    def __init__(self, service: Service, card: AgentCard) -> None:
+        self._service = service
+        self._card = card
+
+    def card(self) -> AgentCard:
+        return self._card
+
+    async def call(self, operation: Operation, request: Any, parameters: ServiceParameters) -> Any:
+        """The result of an operation that does not stream."""
+        return await self._service.call(operation, request, CallContext(parameters=parameters))
+
+    async def stream(
+        self, operation: Operation, request: Any, parameters: ServiceParameters
+    ) -> AsyncIterator[StreamEvent]:
+        """The events of an operation that streams."""
+        feed = await self._service.call(operation, request, CallContext(parameters=parameters))
+        try:
+            async for batch in feed:
+                for _, event in batch:
+                    yield event
+        finally:
+            feed.close()
+
+
+class Server:
+    """One agent on one store: service, application, and calls in process. `live` lists the servers that are open."""
+
+    def __init__(
+        self,
+        executor: AgentExecutor,
+        card: AgentCard,
+        store: str,
+        settings: Settings,
+        live: MutableSequence["Server"],
+    ) -> None:
+        clock = SystemClock()
+        limits = Limits(
+            cancel_grace=settings.cancel_grace, drain_grace=settings.drain_grace, keep_alive=settings.keep_alive
+        )
+        self.store = open_store(store, owner=settings.owner)
+        world = World(store=self.store, bus=MemoryBus(), agent=executor, clock=clock, ids=RandomIds(), limits=limits)
+        self.service = Service(world, card.capabilities, extended_card=settings.extended_card)
+        self._executor = executor
+        self._card = card
+        self._settings = settings
+        self._dialects = (JsonRpcDialect(), RestDialect(media_type=settings.media_type))
+        self._live = live
+        self._state = asyncio.Lock()
+        self._opened = False
+        self.local = LocalCalls(self.service, self.card_at("local:"))
+        self.application = Application(
+            self.service,
+            Negotiator(self._dialects, missing_version=settings.missing_version),
+            CardPublisher(self.card_at, encode_card, since=clock.now()),
+            proxies=Proxies(settings.trusted_proxies),
+            bindings=settings.bindings,
+            max_body_bytes=settings.max_body_bytes,
+            activated=lambda requested: activated_extensions(requested, card.capabilities),
+            open_=self.open,
+            close=self.close,
+        )
+
+    def card_at(self, base: str) -> AgentCard:
+        """The card with the interfaces as they are reached under this base URL."""
+        if self._card.supported_interfaces:
+            return self._card
+        base = (self._settings.url or base).rstrip("/")
+        interfaces = [
+            AgentInterface(
+                url=dialect.interface_url(base), protocol_binding=dialect.binding, protocol_version=dialect.version
+            )
+            for dialect in self._dialects
+        ]
+        interfaces += [
+            AgentInterface(url=binding.url(base), protocol_binding=binding.uri, protocol_version=binding.version)
+            for binding in self._settings.bindings
+        ]
+        return msgspec.structs.replace(self._card, supported_interfaces=tuple(interfaces))
+
+    async def open(self) -> None:
+        """Opens the store and recovers what an earlier process left; does nothing if it is open."""
+        if self._opened:
+            return
+        async with self._state:
+            if not self._opened:
+                await self.service.open()
+                self._live.append(self)
+                self._opened = True
+
+    async def close(self) -> None:
+        """Ends streams and tasks as their grace times allow, and closes the store."""
+        async with self._state:
+            if self._opened:
+                self._opened = False
+                self._live.remove(self)
+                await self.service.close()
+
+
+def serve(server: Server, host: str, port: int, announce: Callable[[str], None]) -> None:
+    """Runs the server on uvicorn until it is told to stop."""
+    from dragoman.hosts.run import run
+
+    def ready(url: str) -> None:
+        announce(f"Agent  {url}")
+        announce(f"Store  {server.store.description}")
+        announce(f"Card   {url}/.well-known/agent-card.json")
+
+    run(
+        server.application,
+        host,
+        port,
+        ready=ready,
+        end_streams=server.service.end_streams,
+        grace=server.service.limits.drain_grace,
+    )
