@@ -1,0 +1,143 @@
+"""One type of a dialect, both ways: bytes or members to the canonical value, the canonical value to its wire struct."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from dragoman.dialects.liberal import (
+    MAX_DEPTH,
+    Findings,
+    Irregular,
+    Rule,
+    StructReader,
+    member_names,
+    nested_too_deeply,
+    reader_of,
+)
+from dragoman.errors import A2AError, FieldViolation, InvalidParamsError, ParseError, ReplyMalformed
+
+__all__ = ["Codec", "parse_json"]
+
+W = TypeVar("W", bound=msgspec.Struct)
+T = TypeVar("T")
+
+_SNAKE = re.compile(rb"_[a-z]")
+_NOT_PLAIN = (Irregular, msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
+_any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+def parse_json(body: bytes | msgspec.Raw) -> Any:
+    """The JSON value, however it is spelled.
+
+    Raises:
+        ParseError: it is not JSON in UTF-8.
+        InvalidParamsError: it is, but nested too deeply, or with a number that nobody can hold.
+    """
+    try:
+        value = _any_decoder.decode(body)
+    except RecursionError:
+        raise _too_deep() from None
+    except msgspec.ValidationError as error:
+        raise InvalidParamsError(f"Invalid parameters: {error}") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise ParseError(f"Invalid JSON payload: {error}") from None
+    if nested_too_deeply(value):
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> A2AError:
+    return InvalidParamsError(f"Invalid parameters: nested deeper than {MAX_DEPTH} levels")
+
+
+class Codec(Generic[W, T]):
+    """A wire struct and its canonical value. `strict` codecs read requests, the others read replies leniently.
+
+    `rules` are checks over several members of one struct; `shape` turns older forms of a reply into this one.
+    """
+
+    def __init__(
+        self,
+        wire: type[W],
+        read: Callable[[W], T],
+        write: Callable[[T], W],
+        *,
+        strict: bool = False,
+        rules: Mapping[type[msgspec.Struct], Rule] | None = None,
+        shape: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
+        self.wire = wire
+        self.write = write
+        self._read = read
+        self._strict = strict
+        self._rules = dict(rules or {})
+        self._shape = shape
+        self._decoder = msgspec.json.Decoder(wire)
+
+    @cached_property
+    def _reader(self) -> StructReader:
+        return reader_of(self.wire, self._rules)
+
+    @cached_property
+    def _other_names(self) -> re.Pattern[bytes]:
+        names = "|".join(sorted({name for name in member_names(self._reader) if name}))
+        return re.compile(f'"(?:{names or "_"})"'.encode())
+
+    def decode(self, body: bytes | msgspec.Raw) -> T:
+        """The canonical value of a JSON text.
+
+        Raises:
+            ParseError: not JSON (strict).
+            InvalidParamsError: names every member that is wrong (strict).
+            ReplyMalformed: any of this, in a reply.
+        """
+        raw = bytes(body)
+        plain = raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH or not self._deep(raw)
+        if plain and not (_SNAKE.search(raw) and self._other_names.search(raw)):
+            try:
+                return self._read(self._decoder.decode(raw))
+            except _NOT_PLAIN:
+                pass
+        return self._decode_liberally(raw)
+
+    @staticmethod
+    def _deep(raw: bytes) -> bool:
+        try:
+            return nested_too_deeply(_any_decoder.decode(raw))
+        except _NOT_PLAIN:
+            return True
+
+    def _decode_liberally(self, raw: bytes) -> T:
+        try:
+            return self.convert(self._shape(parse_json(raw)))
+        except A2AError as error:
+            if self._strict:
+                raise
+            raise ReplyMalformed(error.message, raw[:200].decode(errors="replace")) from None
+        except ReplyMalformed as error:
+            raise ReplyMalformed(str(error), raw[:200].decode(errors="replace")) from None
+
+    def convert(self, members: Any, *, text: bool = False) -> T:
+        """The canonical value of JSON that is already read; `text` says that scalars are strings, as in a query.
+
+        Raises as `decode` does.
+        """
+        found = Findings(strict=self._strict, text=text)
+        normal = self._reader.read(members, "", found)
+        if not found.violations:
+            try:
+                return self._read(msgspec.convert(normal, self.wire))
+            except _NOT_PLAIN as error:
+                found.add("", str(error) or "incomplete")
+        raise self._refusal(tuple(found.violations))
+
+    def _refusal(self, violations: tuple[FieldViolation, ...]) -> Exception:
+        first = violations[0]
+        more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
+        what = f"{first.field} {first.description}{more}".strip()
+        if not self._strict:
+            return ReplyMalformed(f"The agent's answer cannot be read: {what}")
+        return InvalidParamsError(f"Invalid parameters: {what}", violations=violations)

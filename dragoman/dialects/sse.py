@@ -1,0 +1,105 @@
+"""Server-sent events: framing for the server, an incremental reader for the client (WHATWG HTML, section 9.2)."""
+
+import re
+
+import msgspec
+
+from dragoman.errors import ReplyMalformed
+
+__all__ = ["COMMENT", "EventReader", "ServerSentEvent", "frame"]
+
+COMMENT = b":\n\n"
+"""Says nothing, and keeps the connection alive."""
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_BOM = b"\xef\xbb\xbf"
+
+
+class ServerSentEvent(msgspec.Struct, frozen=True):
+    """One event. `id` is the last one that the stream has named so far."""
+
+    data: str
+    event: str = "message"
+    id: str = ""
+
+
+def frame(data: bytes, *, seq: int | None = None, event: str | None = None) -> bytes:
+    """One event with one line of data; `data` must have no line end in it, which JSON as we write it never has."""
+    name = b"" if event is None else b"event: %b\n" % event.encode()
+    number = b"" if seq is None else b"id: %d\n" % seq
+    return b"%b%bdata: %b\n\n" % (number, name, data)
+
+
+class EventReader:
+    """Turns the bytes of a stream, split anywhere, into events. Does no I/O.
+
+    An event that is not closed by an empty line is not an event. `retry` is the delay that the server asks for before
+    a new connection, in milliseconds, or None.
+    """
+
+    def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self.retry: int | None = None
+        self._max = max_event_bytes
+        self._id = ""
+        self._name = ""
+        self._data: list[str] = []
+        self._size = 0
+        self._partial = bytearray()
+        self._skip_line_feed = False
+        self._first = True
+
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        """The events that end within `chunk`, in order.
+
+        Raises:
+            ReplyMalformed: an event is longer than `max_event_bytes`.
+        """
+        if self._skip_line_feed and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._skip_line_feed = False
+        if not chunk:
+            return []
+        self._skip_line_feed = chunk.endswith(b"\r")
+        *lines, rest = _LINE_END.split(chunk)
+        events: list[ServerSentEvent] = []
+        for line in lines:
+            whole = bytes(self._partial + line) if self._partial else line
+            self._partial.clear()
+            self._read_line(whole, events)
+        self._partial += rest
+        self._check_size(len(self._partial))
+        return events
+
+    def _check_size(self, more: int) -> None:
+        if self._size + more > self._max:
+            raise ReplyMalformed(f"An event of the stream is longer than {self._max} bytes")
+
+    def _read_line(self, line: bytes, events: list[ServerSentEvent]) -> None:
+        if self._first:
+            self._first = False
+            line = line.removeprefix(_BOM)
+        if not line:
+            self._dispatch(events)
+            return
+        self._check_size(len(line))
+        name, _, value = line.partition(b":")
+        self._read_field(name, value.removeprefix(b" ").decode(errors="replace"))
+
+    def _read_field(self, name: bytes, value: str) -> None:
+        if name == b"data":
+            self._data.append(value)
+            self._size += len(value)
+        elif name == b"event":
+            self._name = value
+        elif name == b"id":
+            self._id = self._id if "\0" in value else value
+        elif name == b"retry" and value.isascii() and value.isdigit():
+            self.retry = int(value[:9])
+
+    def _dispatch(self, events: list[ServerSentEvent]) -> None:
+        if self._data:
+            events.append(ServerSentEvent("\n".join(self._data), self._name or "message", self._id))
+        self._data.clear()
+        self._name = ""
+        self._size = 0
