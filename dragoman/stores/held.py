@@ -1,16 +1,15 @@
 """A task in memory: what is known of it besides its log. What `commit` promises is checked and done here."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from dragoman.core.lifecycle import fold, status_of
 from dragoman.core.views import EPOCH, Position, position
 from dragoman.errors import Fenced, InboxPending
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Posted, Stored, TurnStart
-from dragoman.types.content import Message
 from dragoman.types.task import Task, TaskState, TaskStatus
 
-__all__ = ["Held", "checked_status"]
+__all__ = ["Held", "admit", "checked_status"]
 
 
 def checked_status(commit: Commit) -> TaskStatus | None:
@@ -31,6 +30,23 @@ def checked_status(commit: Commit) -> TaskStatus | None:
     if commit.snapshot is None and last.status.state.settled:
         raise ValueError("A settled task is stored with its snapshot")
     return last.status
+
+
+def admit(commit: Commit, *, epoch: int, seq: int, state: TaskState, waiting: Collection[int]) -> None:
+    """Lets a change pass to a task that stands like this, with these messages in its inbox.
+
+    Raises:
+        Fenced: epoch or `after` is not the task's, or the task is terminal.
+        InboxPending: see `Commit`.
+    """
+    if commit.epoch != epoch:
+        raise Fenced(f"Task {commit.task_id} is in epoch {epoch}, not {commit.epoch}")
+    if commit.after != seq:
+        raise Fenced(f"Task {commit.task_id} is at {seq}, not {commit.after}")
+    if state.terminal:
+        raise Fenced(f"Task {commit.task_id} has ended")
+    if commit.unless_pending and not set(waiting) <= set(commit.consumed):
+        raise InboxPending(f"A message to task {commit.task_id} waits")
 
 
 class Held:
@@ -64,14 +80,7 @@ class Held:
 
     def admit(self, commit: Commit) -> None:
         """Raises what forbids this change: `Fenced` or `InboxPending`."""
-        if commit.epoch != self.epoch:
-            raise Fenced(f"Task {commit.task_id} is in epoch {self.epoch}, not {commit.epoch}")
-        if commit.after != self.seq:
-            raise Fenced(f"Task {commit.task_id} is at {self.seq}, not {commit.after}")
-        if self.state.terminal:
-            raise Fenced(f"Task {commit.task_id} has ended")
-        if commit.unless_pending and not self.inbox.keys() <= set(commit.consumed):
-            raise InboxPending(f"A message to task {commit.task_id} waits")
+        admit(commit, epoch=self.epoch, seq=self.seq, state=self.state, waiting=self.inbox)
 
     def apply(self, commit: Commit, status: TaskStatus | None) -> None:
         """Does the change; `status` is the last one among its entries."""
@@ -95,11 +104,10 @@ class Held:
         for memo in commit.memos:
             self.memos[memo.turn, memo.kind, memo.key] = memo
 
-    def post(self, message: Message, start: TurnStart) -> int:
+    def post(self, posted: Posted) -> None:
         """Puts a message into the inbox."""
-        self.posted += 1
-        self.inbox[self.posted] = Posted(n=self.posted, message=message, start=start)
-        return self.posted
+        self.posted = posted.n
+        self.inbox[posted.n] = posted
 
     def stored(self) -> Stored:
         """The task now."""

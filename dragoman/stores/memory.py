@@ -97,7 +97,9 @@ class MemoryStore:
         logged = self._seen(task_id, scope)
         if logged is None or logged.held.state.terminal:
             raise Fenced(f"Task {task_id} takes no message")
-        return logged.held.post(message, start)
+        number = logged.held.posted + 1
+        logged.held.post(Posted(n=number, message=message, start=start))
+        return number
 
     async def inbox(self, task_id: str) -> tuple[Posted, ...]:
         self._check_open()

@@ -1,0 +1,195 @@
+"""The writes: each is encoded where it is called, planned in the writer thread, and told to the cache in the end.
+
+A plan is checked before it gathers its first row, so a refused change leaves nothing behind in its batch.
+"""
+
+from typing import Protocol, cast
+
+from dragoman.core.views import position, to_microseconds
+from dragoman.errors import Fenced
+from dragoman.ports.call import Scope
+from dragoman.ports.tasks import Commit, NewTask, Posted, Selector, TurnStart
+from dragoman.stores.held import Held, admit, checked_status
+from dragoman.stores.record import Letter, encode, encode_task
+from dragoman.stores.sqlite.cache import Cache
+from dragoman.stores.sqlite.heads import Head, Heads
+from dragoman.stores.sqlite.wave import Row, Wave
+from dragoman.types.content import Message
+
+__all__ = ["Change", "Create", "Erase", "Post", "Update"]
+
+
+class Change(Protocol):
+    """One write: what the writer thread and, afterwards, the event loop do with it."""
+
+    @property
+    def task_id(self) -> str | None:
+        """The task it is about; None if it must be alone in its wave."""
+        ...
+
+    def plan(self, heads: Heads, wave: Wave) -> object:
+        """Adds its rows to the wave and returns its result, or refuses with an exception."""
+        ...
+
+    def committed(self, cache: Cache, result: object, /) -> None:
+        """It is durable now."""
+        ...
+
+
+class Create:
+    def __init__(self, new: NewTask) -> None:
+        self.task_id = new.task.id
+        self._new = new
+        self._body, self._artifacts = encode_task(new.task)
+        self._start = encode(new.start)
+        time, _ = position(new.task)
+        self._status_at = to_microseconds(time)
+
+    def plan(self, heads: Heads, wave: Wave) -> None:
+        new, task, scope = self._new, self._new.task, self._new.scope
+        if heads.find(task.id) is not None:
+            raise ValueError(f"Task id {task.id} is taken")
+        n = heads.next_number()
+        heads.stage(task.id, Head(n, scope.tenant, scope.principal, task.state, 1, 1))
+        state, time = task.state.value, self._status_at
+        row: Row = (
+            n, task.id, scope.tenant, scope.principal, task.context_id, new.skill, 1, self._start, new.start.trace,
+            _shard(task.id), state, 1, 1, 0, time, time,
+        )  # fmt: skip
+        wave.created.append(row)
+        wave.snapshots.append((n, 1, self._body, self._artifacts))
+        wave.count(scope.tenant, scope.principal, state, 1)
+
+    def committed(self, cache: Cache, _: object, /) -> None:
+        cache.put(self.task_id, Held.created(self._new), len(self._body) + len(self._artifacts))
+
+
+class Update:
+    def __init__(self, commit: Commit) -> None:
+        self.task_id = commit.task_id
+        self._commit = commit
+        self._status = checked_status(commit)
+        self._status_at = None
+        if self._status is not None and self._status.timestamp is not None:
+            self._status_at = to_microseconds(self._status.timestamp)
+        self._events = encode(commit.entries) if commit.entries else b""
+        self._snapshot = None if commit.snapshot is None else encode_task(commit.snapshot)
+        self._memos = [(memo.turn, memo.kind, memo.key, encode(memo)) for memo in commit.memos]
+        self._start = None if commit.start is None else encode(commit.start)
+
+    def plan(self, heads: Heads, wave: Wave) -> None:
+        commit = self._commit
+        head = heads.find(self.task_id)
+        if head is None:
+            raise Fenced(f"Task {self.task_id} does not exist")
+        admit(commit, epoch=head.epoch, seq=head.seq, state=head.state, waiting=head.waiting)
+        seq, epoch = head.seq + len(commit.entries), head.epoch + commit.claim
+        state = head.state if self._status is None else self._status.state
+        left = tuple(number for number in head.waiting if number not in commit.consumed)
+        heads.stage(self.task_id, Head(head.n, head.tenant, head.principal, state, seq, epoch, head.posted, left))
+        fenced: Row = (head.n, self.task_id, head.epoch, head.seq, epoch, seq)
+        if self._status is None:
+            wave.advanced.append(fenced)
+        else:
+            wave.moved.append((*fenced, state.value, self._status_at or 0))
+            wave.count(head.tenant, head.principal, head.state.value, -1)
+            wave.count(head.tenant, head.principal, state.value, 1)
+        if commit.entries:
+            has_status = int(self._status is not None or any(entry.received is not None for entry in commit.entries))
+            wave.events.append((head.n, head.seq + 1, seq, epoch, has_status, self._events))
+        if self._snapshot is not None:
+            wave.snapshots.append((head.n, seq, *self._snapshot))
+        self._plan_rest(head, wave)
+
+    def _plan_rest(self, head: Head, wave: Wave) -> None:
+        commit = self._commit
+        wave.memos += [(head.n, *memo) for memo in self._memos]
+        wave.consumed += [(head.n, number) for number in commit.consumed]
+        if commit.turn is not None:
+            wave.turned.append((commit.turn, head.n))
+        if commit.start is not None and self._start is not None:
+            wave.started.append((self._start, commit.start.trace, head.n))
+
+    def committed(self, cache: Cache, _: object, /) -> None:
+        size = len(self._events) + sum(len(memo[3]) for memo in self._memos)
+        if self._snapshot is not None:
+            size += len(self._snapshot[0]) + len(self._snapshot[1])
+        cache.update(self._commit, self._status, size)
+
+
+class Post:
+    def __init__(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> None:
+        self.task_id = task_id
+        self._scope = scope
+        self._message = message
+        self._start = start
+        self._body = encode(Letter(message, start))
+
+    def plan(self, heads: Heads, wave: Wave) -> int:
+        head = heads.find(self.task_id)
+        if head is None or head.state.terminal or self._scope != Scope(head.tenant, head.principal):
+            raise Fenced(f"Task {self.task_id} takes no message")
+        number = head.posted + 1
+        waiting = (*head.waiting, number)
+        heads.stage(
+            self.task_id,
+            Head(head.n, head.tenant, head.principal, head.state, head.seq, head.epoch, number, waiting),
+        )
+        wave.posted.append((number, head.n))
+        wave.letters.append((head.n, number, self._body))
+        return number
+
+    def committed(self, cache: Cache, result: object, /) -> None:
+        assert isinstance(result, int)
+        cache.post(self.task_id, Posted(n=result, message=self._message, start=self._start), len(self._body))
+
+
+class Erase:
+    """Deletes rows at once instead of gathering them: it is rare, and has its wave for itself."""
+
+    task_id = None
+
+    def __init__(self, selector: Selector) -> None:
+        if selector == Selector():
+            raise ValueError("Nothing is selected")
+        self._selector = selector
+
+    def plan(self, heads: Heads, wave: Wave) -> tuple[str, ...]:
+        found = heads.connection.execute(*self._query()).fetchall()
+        for n, task_id, tenant, principal, state in found:
+            for table in ("task", "snapshot", "event", "inbox", "memo"):
+                heads.connection.execute(f"delete from {table} where n = ?", (n,))  # noqa: S608 -- made of this module's own words only
+            wave.count(tenant, principal, state, -1)
+            heads.stage(task_id, None)
+        return tuple(row[1] for row in found)
+
+    def committed(self, cache: Cache, result: object, /) -> None:
+        for task_id in cast("tuple[str, ...]", result):
+            cache.drop(task_id)
+
+    def _query(self) -> tuple[str, list[str]]:
+        """Finds tasks by an index in every case: the tally knows the scopes."""
+        selector = self._selector
+        chosen = "select n, id, tenant, principal, state from task where"
+        tests: list[str] = []
+        values: list[str] = []
+        if selector.task_id is not None:
+            tests.append("id = ?")
+            values.append(selector.task_id)
+        else:
+            tests.append("(tenant, principal) in (select distinct tenant, principal from tally)")
+        if selector.principal is not None:
+            tests.append("principal = ?")
+            values.append(selector.principal)
+        if selector.context_id is not None:
+            tests.append("context_id = ?")
+            values.append(selector.context_id)
+        return f"{chosen} {' and '.join(tests)}", values
+
+
+def _shard(task_id: str) -> int:
+    """The logical shard: the first byte of a task id; 0 for ids of other forms."""
+    try:
+        return int(task_id[:2], 16)
+    except ValueError:
+        return 0

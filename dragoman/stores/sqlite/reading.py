@@ -1,0 +1,167 @@
+"""The reads: what tasks look like from a connection that cannot write. Each sees one moment of the database."""
+
+import sqlite3
+from collections.abc import Iterable
+
+from dragoman.core.lifecycle import fold
+from dragoman.core.views import listed, to_microseconds
+from dragoman.ports.call import Scope
+from dragoman.ports.tasks import Entry, Page, Posted, Query, Stored
+from dragoman.stores.held import Held
+from dragoman.stores.record import decode_entries, decode_letter, decode_memo, decode_start, decode_task
+from dragoman.stores.sqlite.schema import transaction
+from dragoman.types.task import Task, TaskState
+
+__all__ = ["load", "read_entries", "read_page", "read_unfinished"]
+
+Value = int | str
+
+_TASK = """
+    select task.n, tenant, principal, skill, turn, start, epoch, task.seq, posted, snapshot.seq, body, artifacts
+    from task join snapshot using (n)
+"""
+
+
+def load(connection: sqlite3.Connection, task_id: str) -> tuple[Held, int] | None:
+    """A task with all that belongs to it but the log, and how many bytes its records are."""
+    with transaction(connection, "begin"):
+        row = connection.execute(f"{_TASK} where id = ?", (task_id,)).fetchone()
+        return None if row is None else _held(connection, row)
+
+
+def read_unfinished(connection: sqlite3.Connection) -> tuple[Stored, ...]:
+    """All tasks that are not settled, found by the states that the tally counts."""
+    states = [state.value for state in TaskState if not state.settled]
+    marks = ", ".join("?" * len(states))
+    with transaction(connection, "begin"):
+        rows = connection.execute(
+            f"""{_TASK} where (tenant, principal, state) in
+                (select tenant, principal, state from tally where tasks > 0 and state in ({marks}))""",  # noqa: S608 -- made of this module's own words only
+            states,
+        ).fetchall()
+        return tuple(_held(connection, row)[0].stored() for row in rows)
+
+
+def read_entries(
+    connection: sqlite3.Connection, task_id: str, scope: Scope, after: int, limit: int
+) -> tuple[Entry, ...]:
+    found: list[Entry] = []
+    with transaction(connection, "begin"):
+        rows = connection.execute(
+            """select body from event join task using (n)
+               where id = ? and tenant = ? and principal = ? and last > ? order by last""",
+            (task_id, scope.tenant, scope.principal, after),
+        )
+        for (body,) in rows:
+            found += [entry for entry in decode_entries(body) if entry.seq > after]
+            if len(found) >= limit:
+                break
+        rows.close()
+    return tuple(found[:limit])
+
+
+def read_page(connection: sqlite3.Connection, query: Query, scope: Scope) -> Page:
+    where, values = _matching(query, scope)
+    before = ""
+    place: list[Value] = []
+    if query.before is not None:
+        before = "and (status_at, id) < (?, ?)"
+        place = [to_microseconds(query.before[0]), query.before[1]]
+    with transaction(connection, "begin"):
+        rows = connection.execute(
+            f"""select task.n, task.seq, snapshot.seq, body, {"artifacts" if query.artifacts else "x''"}
+                from task join snapshot using (n) where {where} {before}
+                order by status_at desc, id desc limit ?""",  # noqa: S608 -- made of this module's own words only
+            [*values, *place, query.limit + 1],
+        ).fetchall()
+        total = _total(connection, query, scope)
+        tasks = tuple(_listed(connection, row, artifacts=query.artifacts) for row in rows[: query.limit])
+    return Page(tasks=tasks, total=total, more=len(rows) > query.limit)
+
+
+def _matching(query: Query, scope: Scope) -> tuple[str, list[Value]]:
+    tests = ["tenant = ? and principal = ?"]
+    values: list[Value] = [scope.tenant, scope.principal]
+    if query.context_id is not None:
+        tests.append("context_id = ?")
+        values.append(query.context_id)
+    if query.state is not None:
+        # A context is the narrower choice; the sign keeps the planner from the index by state.
+        tests.append("+state = ?" if query.context_id is not None else "state = ?")
+        values.append(query.state.value)
+    if query.since is not None:
+        tests.append("status_at >= ?")
+        values.append(to_microseconds(query.since))
+    return " and ".join(tests), values
+
+
+def _total(connection: sqlite3.Connection, query: Query, scope: Scope) -> int:
+    if query.context_id is None and query.since is None:
+        chosen = "" if query.state is None else "and state = ?"
+        state = [] if query.state is None else [query.state.value]
+        (total,) = connection.execute(
+            f"select coalesce(sum(tasks), 0) from tally where tenant = ? and principal = ? {chosen}",  # noqa: S608 -- made of this module's own words only
+            [scope.tenant, scope.principal, *state],
+        ).fetchone()
+    else:
+        where, values = _matching(query, scope)
+        (total,) = connection.execute(
+            f"select count(*) from task where {where}",  # noqa: S608 -- made of this module's own words only
+            values,
+        ).fetchone()
+    return int(total)
+
+
+def _listed(connection: sqlite3.Connection, row: tuple[int, int, int, bytes, bytes], *, artifacts: bool) -> Task:
+    n, seq, snapshot_seq, body, artifacts_body = row
+    task = decode_task(body, artifacts_body)
+    if snapshot_seq < seq:
+        later, _ = _later(connection, n, snapshot_seq, status_only=not artifacts)
+        task = fold(task, [(entry.event, entry.received) for entry in later])
+    return listed(task, artifacts=artifacts)
+
+
+def _held(
+    connection: sqlite3.Connection,
+    row: tuple[int, str, str, str, int, bytes, int, int, int, int, bytes, bytes],
+) -> tuple[Held, int]:
+    n, tenant, principal, skill, turn, start, epoch, seq, posted, snapshot_seq, body, artifacts = row
+    tail: list[Entry] = []
+    size = len(body) + len(artifacts)
+    if snapshot_seq < seq:
+        tail, tail_size = _later(connection, n, snapshot_seq)
+        size += tail_size
+    stored = Stored(
+        task=decode_task(body, artifacts),
+        seq=seq,
+        epoch=epoch,
+        scope=Scope(tenant, principal),
+        skill=skill,
+        turn=turn,
+        start=decode_start(start),
+    )
+    held = Held(stored, tail=tail)
+    held.posted = posted
+    for number, letter in _letters(connection, n):
+        size += len(letter)
+        found = decode_letter(letter)
+        held.inbox[number] = Posted(n=number, message=found.message, start=found.start)
+    for (memo_body,) in connection.execute("select body from memo where n = ? order by written", (n,)):
+        size += len(memo_body)
+        memo = decode_memo(memo_body)
+        held.memos[memo.turn, memo.kind, memo.key] = memo
+    return held, size
+
+
+def _letters(connection: sqlite3.Connection, n: int) -> Iterable[tuple[int, bytes]]:
+    return connection.execute("select number, body from inbox where n = ? order by number", (n,))
+
+
+def _later(connection: sqlite3.Connection, n: int, after: int, *, status_only: bool = False) -> tuple[list[Entry], int]:
+    """The entries after a snapshot, and the bytes of their records; only runs with statuses where that is enough."""
+    chosen = "and has_status" if status_only else ""
+    rows = connection.execute(
+        f"select body from event where n = ? and last > ? {chosen} order by last",  # noqa: S608 -- made of this module's own words only
+        (n, after),
+    ).fetchall()
+    return [entry for (body,) in rows for entry in decode_entries(body)], sum(len(body) for (body,) in rows)

@@ -1,0 +1,126 @@
+"""What a batch of changes writes: rows gathered by statement, then each statement run once over many rows.
+
+A statement costs the writer thread a hand-over of the interpreter, however small it is, so few large ones leave
+most of a batch's work to the database engine, beside the event loop instead of in its way.
+"""
+
+import sqlite3
+from itertools import chain
+
+from dragoman.errors import Fenced
+from dragoman.types.task import TaskState
+
+__all__ = ["ADVANCE", "FENCE", "MOVE", "Bulk", "Row", "Wave", "update"]
+
+Row = tuple[int | str | bytes, ...]
+
+_SIZES = (64, 32, 16, 8, 4, 2, 1)
+_TERMINAL = ", ".join(f"'{state.value}'" for state in TaskState if state.terminal)
+
+FENCE = (
+    f"task.id = was.column2 and task.epoch = was.column3 and task.seq = was.column4 and task.state not in ({_TERMINAL})"
+)
+"""What must still hold of a task for a change to be written, whatever was checked before."""
+
+
+class Bulk:
+    """A statement over rows of so many columns; its text for every size is made once."""
+
+    def __init__(self, before: str, columns: int, after: str = "") -> None:
+        row = "(" + ", ".join("?" * columns) + ")"
+        self._texts = {size: f"{before} {', '.join([row] * size)} {after}" for size in _SIZES}
+
+    def run(self, connection: sqlite3.Connection, rows: list[Row]) -> int:
+        """Runs over all rows; returns how many it changed."""
+        start = changed = 0
+        for size in _SIZES:
+            while len(rows) - start >= size:
+                values = list(chain.from_iterable(rows[start : start + size]))
+                changed += connection.execute(self._texts[size], values).rowcount
+                start += size
+        return changed
+
+
+_CREATE = Bulk("insert into task values", 16)
+_SNAPSHOT = Bulk("insert or replace into snapshot values", 4)
+_EVENT = Bulk("insert into event values", 6)
+_LETTER = Bulk("insert into inbox values", 3)
+_MEMO = Bulk(
+    "insert into memo (n, turn, kind, key, body) values",
+    5,
+    "on conflict (n, turn, kind, key) do update set body = excluded.body",
+)
+_TALLY = Bulk(
+    "insert into tally values",
+    4,
+    "on conflict (tenant, principal, state) do update set tasks = tasks + excluded.tasks",
+)
+
+
+def update(columns: str, width: int, fence: str = FENCE) -> Bulk:
+    """A fenced change of some columns of a task. Of the `width` values the first four say what it was."""
+    return Bulk(f"update task set {columns} from (values", width, f") as was where task.n = was.column1 and {fence}")  # noqa: S608 -- made of this module's own words only
+
+
+ADVANCE = update("epoch = was.column5, seq = was.column6", 6)
+MOVE = update("epoch = was.column5, seq = was.column6, state = was.column7, status_at = was.column8", 8)
+
+
+class Wave:
+    """Rows to write, at most one change of each task."""
+
+    def __init__(self) -> None:
+        self.created: list[Row] = []
+        self.advanced: list[Row] = []
+        """n, id, epoch, seq as they were; then epoch, seq."""
+        self.moved: list[Row] = []
+        """As `advanced`; then state, time of the status."""
+        self.turned: list[Row] = []
+        self.started: list[Row] = []
+        self.snapshots: list[Row] = []
+        self.events: list[Row] = []
+        self.posted: list[Row] = []
+        self.letters: list[Row] = []
+        self.consumed: list[Row] = []
+        self.memos: list[Row] = []
+        self.tally: dict[tuple[str, str, str], int] = {}
+
+    def count(self, tenant: str, principal: str, state: str, change: int) -> None:
+        """So many more tasks of this scope are in this state."""
+        key = tenant, principal, state
+        self.tally[key] = self.tally.get(key, 0) + change
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Writes the rows within the transaction that is open.
+
+        Raises:
+            Fenced: a task was not as it was thought to be.
+        """
+        if self.created:
+            _CREATE.run(connection, self.created)
+        if self.moved:
+            _fenced(MOVE.run(connection, self.moved), self.moved)
+        if self.advanced:
+            _fenced(ADVANCE.run(connection, self.advanced), self.advanced)
+        if self.snapshots:
+            _SNAPSHOT.run(connection, self.snapshots)
+        if self.events:
+            _EVENT.run(connection, self.events)
+        tally: list[Row] = [(*key, change) for key, change in self.tally.items() if change]
+        if tally:
+            _TALLY.run(connection, tally)
+        if self.posted or self.consumed or self.memos or self.turned or self.started:
+            self._write_rest(connection)
+
+    def _write_rest(self, connection: sqlite3.Connection) -> None:
+        connection.executemany("update task set posted = ? where n = ?", self.posted)
+        connection.executemany("delete from inbox where n = ? and number = ?", self.consumed)
+        connection.executemany("update task set turn = ? where n = ?", self.turned)
+        connection.executemany("update task set start = ?, trace = ? where n = ?", self.started)
+        _LETTER.run(connection, self.letters)
+        _MEMO.run(connection, self.memos)
+
+
+def _fenced(changed: int, rows: list[Row]) -> None:
+    if changed != len(rows):
+        raise Fenced("A task was changed by somebody else")
