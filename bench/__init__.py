@@ -1,0 +1,1 @@
+"""Figures: the official Python SDK's server, a bare ASGI application and ours, each on one core. See `make bench`."""

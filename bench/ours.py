@@ -1,0 +1,27 @@
+"""Our server with the agent of `bench/peers/official.py`: `python -m bench.ours PORT STORE`."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+
+from dragoman import Agent, TaskContext
+
+agent = Agent("Bench", "An agent on Dragoman.")
+
+
+@agent.skill(tags=["bench"])
+async def work(task: TaskContext) -> AsyncIterator[str]:
+    """Echo; `chunks N` streams N words, `hold` sends one word and then waits for ever."""
+    word, _, count = task.text.partition(" ")
+    if word == "chunks":
+        for number in range(int(count)):
+            yield f"word{number} "
+    elif word == "hold":
+        yield "held"
+        await asyncio.Event().wait()
+    else:
+        yield task.text
+
+
+if __name__ == "__main__":
+    agent.run(port=int(sys.argv[1]), store=sys.argv[2])

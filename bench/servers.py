@@ -1,0 +1,82 @@
+"""The servers to compare, each started in turn on a core of its own."""
+
+import os
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from bench.wire import Wire, fetch_card
+from scripts.programs import CARD_PATH, free_port, running
+
+__all__ = ["CONTENDERS", "Contender", "Server", "started", "use_load_core"]
+
+ROOT = Path(__file__).parents[1]
+OFFICIAL_PYTHON = ROOT / ".peers" / "py-1.3.0" / "bin" / "python"
+
+_cores = sorted(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One column of the table. `tasks` is false for a server that only looks like one."""
+
+    name: str
+    argv: Sequence[str]
+    store: str = ""
+    tasks: bool = True
+
+
+@dataclass(frozen=True)
+class Server:
+    """A contender that runs: its process, how to reach it, and what its start cost in seconds."""
+
+    contender: Contender
+    pid: int
+    wires: dict[str, Wire]
+    cold_start: float
+
+    @property
+    def rpc(self) -> Wire:
+        return self.wires["JSONRPC"]
+
+    def resident(self) -> int:
+        """Bytes of memory that the process holds now."""
+        pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+CONTENDERS = (
+    Contender("official", [str(OFFICIAL_PYTHON), str(ROOT / "bench" / "peers" / "official.py")]),
+    Contender("bare", [sys.executable, "-m", "bench.bare"], tasks=False),
+    Contender("memory", [sys.executable, "-m", "bench.ours"], store="memory"),
+    Contender("sqlite", [sys.executable, "-m", "bench.ours"], store="sqlite:///{folder}/bench.db"),
+)
+
+
+def use_load_core() -> None:
+    """Keeps this process, and the load that it starts, off the servers' core."""
+    os.sched_setaffinity(0, {_cores[-1]})
+
+
+@contextmanager
+def started(contender: Contender, folder: Path) -> Generator[Server]:
+    """Runs a contender on the first core, with its store in `folder`, until the block ends."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    argv = [*contender.argv, str(port)]
+    if contender.store:
+        argv.append(contender.store.format(folder=folder))
+    os.sched_setaffinity(0, {_cores[0]})
+    began = perf_counter()
+    with running(argv, url + CARD_PATH, folder / "server.log", cwd=ROOT) as process:
+        cold_start = perf_counter() - began
+        use_load_core()
+        card = fetch_card(url)
+        wires = {
+            interface["protocolBinding"]: Wire(interface["protocolBinding"], interface["url"])
+            for interface in card["supportedInterfaces"]
+        }
+        yield Server(contender, process.pid, wires, cold_start)
