@@ -1,0 +1,37 @@
+"""Calling agents: `connect` gives a `Client`."""
+
+from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
+from dragoman.client.client import Client
+from dragoman.client.connect import AgentReference, connect
+from dragoman.client.content import Content, ReplyOptions, SendOptions
+from dragoman.client.discovery import CardCache, CardInvalid, CardNotFound, NoUsableInterface
+from dragoman.client.local import InProcess, LocalChannel, LocalService
+from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed
+from dragoman.client.task import TaskHandle
+from dragoman.client.transport import AiohttpTransport, HttpResponse, HttpTransport
+
+__all__ = [
+    "AgentReference",
+    "AiohttpTransport",
+    "AuthRequired",
+    "CardCache",
+    "CardInvalid",
+    "CardNotFound",
+    "Channel",
+    "ChannelFactory",
+    "ChannelOptions",
+    "Client",
+    "Content",
+    "HttpResponse",
+    "HttpTransport",
+    "InProcess",
+    "InputRequired",
+    "LocalChannel",
+    "LocalService",
+    "NoUsableInterface",
+    "ReplyOptions",
+    "SendOptions",
+    "TaskFailed",
+    "TaskHandle",
+    "connect",
+]

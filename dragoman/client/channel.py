@@ -1,0 +1,55 @@
+"""How a client calls operations, whatever carries them."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from dragoman.operations import Operation
+from dragoman.types.card import AgentInterface
+from dragoman.types.events import StreamEvent
+
+__all__ = ["MAX_REPLY", "Channel", "ChannelFactory", "ChannelOptions"]
+
+MAX_REPLY = 64 * 1024 * 1024
+"""Bytes that a reply, or one event of a stream, may have unless the caller says otherwise."""
+
+
+class Channel(Protocol):
+    """The way to one interface of one agent.
+
+    Nothing is sent twice. What is raised is an `A2AError` (the agent's word) or a `TransportError`;
+    `ConnectFailed` promises that nothing of the request was sent.
+    """
+
+    async def call(self, operation: Operation, request: Any) -> Any:
+        """The result of an operation that does not stream."""
+        ...
+
+    def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
+        """The events of an operation that streams. Nothing is sent before the first one is asked for.
+
+        Closing the generator ends the stream at once and leaves the task alone.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Gives back all connections; open streams end."""
+        ...
+
+
+class ChannelOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller wants of every channel. Times are in seconds."""
+
+    extensions: tuple[str, ...] = ()
+    """URIs of the extensions that every request names."""
+    headers: Mapping[str, str] = {}
+    """Further headers, or the like of them, on every request; names are lower case."""
+    connect_timeout: float = 10.0
+    idle_timeout: float = 300.0
+    """How long nothing may come. There is no limit on the whole."""
+    max_reply: int = MAX_REPLY
+
+
+ChannelFactory = Callable[[AgentInterface, ChannelOptions], Channel]
+"""Makes the channel to an interface of a custom binding (specification section 12)."""

@@ -1,0 +1,211 @@
+"""The client of one agent."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from dragoman.client.channel import Channel
+from dragoman.client.content import Content, SendOptions, request_of
+from dragoman.client.follow import followed, settled
+from dragoman.client.link import Link
+from dragoman.client.task import TaskHandle
+from dragoman.client.view import TaskView
+from dragoman.errors import A2AError, PushNotificationNotSupportedError, UnsupportedOperationError
+from dragoman.operations import (
+    CANCEL_TASK,
+    CREATE_PUSH_CONFIG,
+    DELETE_PUSH_CONFIG,
+    GET_EXTENDED_AGENT_CARD,
+    GET_PUSH_CONFIG,
+    GET_TASK,
+    LIST_PUSH_CONFIGS,
+    LIST_TASKS,
+    SEND_MESSAGE,
+    SEND_STREAMING_MESSAGE,
+    SUBSCRIBE_TO_TASK,
+    Operation,
+)
+from dragoman.types.card import AgentCard
+from dragoman.types.content import Message
+from dragoman.types.events import StreamEvent
+from dragoman.types.push import TaskPushNotificationConfig
+from dragoman.types.requests import (
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
+    ListTasksRequest,
+    ListTasksResponse,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+)
+from dragoman.types.task import Task
+
+__all__ = ["Client"]
+
+_LACKING: dict[str, type[A2AError]] = {
+    "streaming": UnsupportedOperationError,
+    "push_notifications": PushNotificationNotSupportedError,
+    "extended_agent_card": UnsupportedOperationError,
+}
+
+
+class Client:
+    """One agent, as its caller uses it. Made by `connect`; an async context manager, which asks nobody when it opens.
+
+    Every method raises `A2AError` (the agent's word, of the class that the agent raised) or `TransportError`.
+    Safe to use from many tasks of one event loop.
+    """
+
+    def __init__(self, link: Link, *, poll_interval: float = 0.5) -> None:
+        self._link = link
+        self._poll_interval = poll_interval
+        self._extended: AgentCard | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._link.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._link.__aexit__(kind, error, trace)
+
+    async def card(self) -> AgentCard:
+        """The agent's card: the extended one, once that was fetched; asked for again when its time has passed."""
+        return self._extended if self._extended is not None else await self._link.card()
+
+    async def ask(self, content: Content, **options: Unpack[SendOptions]) -> str:
+        """Sends, waits as long as it takes, and gives the text of the answer.
+
+        That is the text of the task's artifacts in order, else that of its status message, else the direct answer's.
+
+        Raises:
+            TaskFailed: the task ended as failed, rejected or canceled.
+            InputRequired: the task waits for an answer; `AuthRequired` if for an authorization.
+        """
+        view = TaskView()
+        await settled(view, self._sent(request_of(content, options), view))
+        if view.message is not None:
+            return view.message.text
+        assert view.task is not None
+        return self._handle(view.task).completed().text
+
+    async def stream(self, content: Content, **options: Unpack[SendOptions]) -> AsyncGenerator[StreamEvent, None]:
+        """Sends and yields what happens, until the task has ended or waits, and the agent ends its stream.
+
+        A direct answer is the only event. After a cut the next event is the Task, which replaces what came before.
+        From an agent that does not stream: its answer, and the Task each time it has changed, until it is settled.
+        """
+        async with aclosing(self._sent(request_of(content, options), TaskView())) as events:
+            async for event in events:
+                yield event
+
+    async def start(self, content: Content, **options: Unpack[SendOptions]) -> TaskHandle | Message:
+        """Sends and returns at once: the task in hand, or the message if the agent answers directly."""
+        request = request_of(content, options, return_immediately=True)
+        answer = await self.send_message(request)
+        return answer if isinstance(answer, Message) else self._handle(answer)
+
+    async def task(self, task_id: str, *, history_length: int | None = None) -> TaskHandle:
+        """A task that was begun earlier."""
+        return self._handle(await self.get_task(GetTaskRequest(id=task_id, history_length=history_length)))
+
+    # The operations as they are. Those that the card does not offer are refused without a request.
+
+    async def send_message(self, request: SendMessageRequest) -> Task | Message:
+        answer: Task | Message = await self._call(SEND_MESSAGE, request)
+        return answer
+
+    def send_streaming_message(self, request: SendMessageRequest) -> AsyncGenerator[StreamEvent, None]:
+        return self._stream(SEND_STREAMING_MESSAGE, request)
+
+    async def get_task(self, request: GetTaskRequest) -> Task:
+        task: Task = await self._call(GET_TASK, request)
+        return task
+
+    async def list_tasks(self, request: ListTasksRequest | None = None) -> ListTasksResponse:
+        page: ListTasksResponse = await self._call(LIST_TASKS, request or ListTasksRequest())
+        return page
+
+    async def cancel_task(self, request: CancelTaskRequest) -> Task:
+        task: Task = await self._call(CANCEL_TASK, request)
+        return task
+
+    def subscribe_to_task(self, request: SubscribeToTaskRequest) -> AsyncGenerator[StreamEvent, None]:
+        return self._stream(SUBSCRIBE_TO_TASK, request)
+
+    async def create_task_push_notification_config(
+        self, config: TaskPushNotificationConfig
+    ) -> TaskPushNotificationConfig:
+        created: TaskPushNotificationConfig = await self._call(CREATE_PUSH_CONFIG, config)
+        return created
+
+    async def get_task_push_notification_config(
+        self, request: GetTaskPushNotificationConfigRequest
+    ) -> TaskPushNotificationConfig:
+        config: TaskPushNotificationConfig = await self._call(GET_PUSH_CONFIG, request)
+        return config
+
+    async def list_task_push_notification_configs(
+        self, request: ListTaskPushNotificationConfigsRequest
+    ) -> ListTaskPushNotificationConfigsResponse:
+        page: ListTaskPushNotificationConfigsResponse = await self._call(LIST_PUSH_CONFIGS, request)
+        return page
+
+    async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest) -> None:
+        await self._call(DELETE_PUSH_CONFIG, request)
+
+    async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest | None = None) -> AgentCard:
+        """The card for this caller; from now on it is the client's card (specification section 13.3)."""
+        card: AgentCard = await self._call(GET_EXTENDED_AGENT_CARD, request or GetExtendedAgentCardRequest())
+        self._extended = card
+        return card
+
+    async def _call(self, operation: Operation, request: Any) -> Any:
+        await self._check(operation)
+        return await (await self._link.channel()).call(operation, request)
+
+    async def _stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
+        await self._check(operation)
+        async with aclosing((await self._link.channel()).stream(operation, request)) as events:
+            async for event in events:
+                yield event
+
+    async def _check(self, operation: Operation) -> None:
+        need = operation.needs
+        if need is not None and not await self._offers(need):
+            raise _LACKING[need](f"The agent's card does not declare what {operation.name} needs")
+
+    async def _offers(self, capability: str) -> bool:
+        return bool(getattr((await self.card()).capabilities, capability))
+
+    def _handle(self, task: Task) -> TaskHandle:
+        return TaskHandle(self, task, self._follow)
+
+    async def _sent(self, request: SendMessageRequest, view: TaskView) -> AsyncGenerator[StreamEvent, None]:
+        channel = await self._link.channel()
+        streaming = await self._offers("streaming")
+        first = channel.stream(SEND_STREAMING_MESSAGE, request) if streaming else _single(channel, request)
+        async with aclosing(self._follow(view, first)) as events:
+            async for event in events:
+                yield event
+
+    async def _follow(
+        self, view: TaskView, first: AsyncGenerator[StreamEvent, None] | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
+        channel = await self._link.channel()
+        streaming = await self._offers("streaming")
+        following = followed(channel, view, first, streaming=streaming, interval=self._poll_interval)
+        async with aclosing(following) as events:
+            async for event in events:
+                yield event
+
+
+async def _single(channel: Channel, request: SendMessageRequest) -> AsyncGenerator[StreamEvent, None]:
+    """The answer of a blocking send, as a stream of one event."""
+    yield await channel.call(SEND_MESSAGE, request)

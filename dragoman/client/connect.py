@@ -1,0 +1,100 @@
+"""`connect`: the way in."""
+
+import os
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
+from dragoman.client.client import Client
+from dragoman.client.discovery import CardCache, CardSource, candidates, locate, minor
+from dragoman.client.http import HttpChannel
+from dragoman.client.link import LocalLink, RemoteLink
+from dragoman.client.local import InProcess
+from dragoman.client.route import Route
+from dragoman.client.transport import AiohttpTransport, HttpTransport
+from dragoman.dialects.base import Dialect
+from dragoman.dialects.v1_0.jsonrpc import JsonRpc
+from dragoman.dialects.v1_0.rest import Rest
+from dragoman.types.card import AgentCard, AgentInterface
+from dragoman.types.requests import ServiceParameters
+
+__all__ = ["AgentReference", "connect"]
+
+_DIALECTS: Mapping[tuple[str, str], Dialect] = {
+    (dialect.binding, dialect.version): dialect for dialect in (JsonRpc(), Rest())
+}
+
+AgentReference = str | os.PathLike[str] | AgentCard | InProcess
+"""An agent: a host, an origin, the URL or the path of its card, the card, or the agent itself in this process."""
+
+
+def connect(
+    agent: AgentReference,
+    *,
+    versions: Sequence[str] | None = None,
+    bindings: Sequence[str] | None = None,
+    extensions: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
+    connect_timeout: float = 10.0,
+    idle_timeout: float = 300.0,
+    poll_interval: float = 0.5,
+    verify: bool | ssl.SSLContext = True,
+    channels: Mapping[str, ChannelFactory] | None = None,
+    http: HttpTransport | None = None,
+    cards: CardCache | None = None,
+) -> Client:
+    """A client of one agent; nothing is sent before the first call.
+
+    Args:
+        agent: a host (`127.0.0.1:9999`), an origin, a URL of the card or of the place where the agent is mounted, a
+            path of a card file, an `AgentCard`, or an agent in this process.
+        versions: the protocol versions that are acceptable, as Major.Minor; by default all that Dragoman speaks.
+        bindings: the only bindings to use, best first; by default all that Dragoman speaks, in the card's order.
+        extensions: URIs of extensions, named in every request.
+        headers: sent with every request, the card's included.
+        connect_timeout: seconds that a connection may take.
+        idle_timeout: seconds in which nothing may come. There is no limit on the whole, tasks may take days.
+        poll_interval: seconds between looks at a task where there is no stream, growing to ten times that.
+        verify: False accepts any certificate; an `SSLContext` brings certificates and authorities of one's own.
+        channels: makers of channels for custom bindings, by the binding's name or URI.
+        http: sends the HTTP requests instead of aiohttp; stays the caller's to close, and has its own time-outs.
+        cards: remembers cards over several clients that send the same headers.
+    """
+    named = {name.lower(): value for name, value in (headers or {}).items()}
+    if isinstance(agent, InProcess):
+        parameters = ServiceParameters(version="1.0", extensions=tuple(extensions))
+        return Client(LocalLink(agent, parameters), poll_interval=poll_interval)
+    transport = http or AiohttpTransport(connect_timeout=connect_timeout, idle_timeout=idle_timeout, verify=verify)
+    options = ChannelOptions(
+        extensions=tuple(extensions), headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout
+    )
+    custom = channels or {}
+
+    def opened(interface: AgentInterface) -> Channel:
+        if interface.protocol_binding in custom:
+            return custom[interface.protocol_binding](interface, options)
+        return HttpChannel(interface, _dialect(interface), transport, options)
+
+    def plan(card: AgentCard) -> Route:
+        return Route(candidates(card, _DIALECTS, versions=versions, bindings=bindings, custom=custom), opened)
+
+    source = _source(agent, transport, cards or CardCache(), named)
+    return Client(RemoteLink(source, plan, None if http else transport), poll_interval=poll_interval)
+
+
+def _source(
+    agent: str | os.PathLike[str] | AgentCard, transport: HttpTransport, cache: CardCache, headers: Mapping[str, str]
+) -> Callable[[], Awaitable[AgentCard]]:
+    if isinstance(agent, AgentCard):
+
+        async def given() -> AgentCard:
+            return agent
+
+        return given
+    place = locate(agent) if isinstance(agent, str) else Path(agent)
+    return CardSource(place, transport, cache, headers).card
+
+
+def _dialect(interface: AgentInterface) -> Dialect:
+    return _DIALECTS[interface.protocol_binding, minor(interface.protocol_version)]

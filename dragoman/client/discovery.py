@@ -1,0 +1,230 @@
+"""From a reference to an agent's card, and from a card to the interfaces to try, in order."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from dragoman.client.transport import HttpResponse, HttpTransport, following, read
+from dragoman.dialects.card import decode_card
+from dragoman.errors import ConfigurationError, DragomanError, ReplyMalformed, TransportError
+from dragoman.types.card import AgentCard, AgentInterface
+
+__all__ = [
+    "CardCache",
+    "CardInvalid",
+    "CardNotFound",
+    "CardSource",
+    "NoUsableInterface",
+    "candidates",
+    "locate",
+    "minor",
+]
+
+WELL_KNOWN = "/.well-known/agent-card.json"
+OLDER_WELL_KNOWN = "/.well-known/agent.json"
+MAX_CARD = 4 * 1024 * 1024
+OK = 200
+NOT_MODIFIED = 304
+# What an endpoint that is no card answers to a GET.
+_ELSEWHERE = {404, 405}
+_LOCAL_HOST = re.compile(r"(localhost|127\.[0-9.]+|\[::1\]|0\.0\.0\.0)(:[0-9]+)?(/|$)")
+
+
+class CardNotFound(TransportError):
+    """No card where the reference points. `status` is the HTTP status of the answer, None for a file."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class CardInvalid(ReplyMalformed):
+    """What is there is not an agent card."""
+
+
+class NoUsableInterface(DragomanError):
+    """The card offers no interface in a binding and version that this client speaks and its caller accepts."""
+
+
+def locate(reference: str) -> Path | tuple[str, ...]:
+    """Where the card may be: a file, or URLs to try in turn.
+
+    A host or origin means its well-known path, then the older one. A URL with a path is the card itself, else an
+    agent mounted there. `file:` URLs, and what looks like a path or is an existing file, are files. A host without a
+    scheme is asked over https, this machine over http.
+    """
+    if reference.startswith("file:"):
+        return Path(unquote(urlsplit(reference).path))
+    if "://" not in reference:
+        if reference.startswith(("/", "./", "../", "~")) or Path(reference).is_file():
+            return Path(reference).expanduser()
+        scheme = "http" if _LOCAL_HOST.match(reference) else "https"
+        reference = f"{scheme}://{reference}"
+    parts = urlsplit(reference)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigurationError(f"{reference!r} is neither a host, an http(s) URL nor a file")
+    if parts.path.endswith(".json") or parts.query:
+        return (reference,)
+    base = reference.rstrip("/")
+    well_known = (base + WELL_KNOWN, base + OLDER_WELL_KNOWN)
+    return well_known if parts.path in {"", "/"} else (reference, *well_known)
+
+
+def candidates(
+    card: AgentCard,
+    spoken: Collection[tuple[str, str]],
+    *,
+    versions: Sequence[str] | None = None,
+    bindings: Sequence[str] | None = None,
+    custom: Collection[str] = (),
+) -> tuple[AgentInterface, ...]:
+    """The interfaces to try: those spoken, in the card's order or that of `bindings` (specification section 8.3.2).
+
+    Args:
+        card: what the agent offers.
+        spoken: pairs of binding and version.
+        versions: the only versions that the caller accepts, as Major.Minor; by default all that are spoken.
+        bindings: the only bindings that the caller accepts, best first.
+        custom: bindings that the caller brought channels for; their versions are theirs to judge.
+
+    Raises:
+        NoUsableInterface: none is left.
+    """
+    found = [
+        interface
+        for interface in card.supported_interfaces
+        if _speaks(interface, spoken, custom)
+        and (versions is None or minor(interface.protocol_version) in versions)
+        and (bindings is None or interface.protocol_binding in bindings)
+    ]
+    if not found:
+        offered = ", ".join(f"{each.protocol_binding} {each.protocol_version}" for each in card.supported_interfaces)
+        raise NoUsableInterface(f"No interface of {card.name!r} can be used; it offers: {offered or 'none'}")
+    if bindings is not None:
+        order = list(bindings)
+        found.sort(key=lambda interface: order.index(interface.protocol_binding))
+    return tuple(found)
+
+
+def _speaks(interface: AgentInterface, spoken: Collection[tuple[str, str]], custom: Collection[str]) -> bool:
+    binding = interface.protocol_binding
+    return binding in custom or (binding, minor(interface.protocol_version)) in spoken
+
+
+def minor(version: str) -> str:
+    """Major.Minor: the patch number plays no part (section 3.6)."""
+    return ".".join(version.split(".")[:2])
+
+
+class _Entry(msgspec.Struct):
+    card: AgentCard
+    etag: str
+    fresh_until: float
+
+
+class CardCache:
+    """Cards as HTTP allows to keep them (section 8.6): within `max-age` unasked, after that with a conditional request.
+
+    May be shared by clients that send the same headers. `clock` gives seconds, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._entries: dict[str, _Entry] = {}
+
+    def fresh(self, urls: Iterable[str]) -> AgentCard | None:
+        """The first card among these that needs no request."""
+        now = self._clock()
+        found = (self._entries.get(url) for url in urls)
+        return next((entry.card for entry in found if entry is not None and entry.fresh_until > now), None)
+
+    def condition(self, url: str) -> dict[str, str]:
+        """The headers that make a request for this card conditional."""
+        entry = self._entries.get(url)
+        return {"if-none-match": entry.etag} if entry is not None and entry.etag else {}
+
+    def renew(self, url: str, headers: Mapping[str, str]) -> AgentCard:
+        """The card that the agent says has not changed."""
+        entry = self._entries[url]
+        entry.fresh_until = self._clock() + _max_age(headers)
+        return entry.card
+
+    def keep(self, url: str, card: AgentCard, headers: Mapping[str, str]) -> None:
+        self._entries[url] = _Entry(card, headers.get("etag", ""), self._clock() + _max_age(headers))
+
+
+def _max_age(headers: Mapping[str, str]) -> float:
+    control = headers.get("cache-control", "")
+    if re.search(r"no-(cache|store)", control):
+        return 0.0
+    age = re.search(r"max-age=\"?([0-9]+)", control)
+    return float(age[1]) if age else 0.0
+
+
+class CardSource:
+    """Gives the card from where `locate` says it is."""
+
+    def __init__(
+        self, place: Path | tuple[str, ...], transport: HttpTransport, cache: CardCache, headers: Mapping[str, str]
+    ) -> None:
+        self._place = place
+        self._transport = transport
+        self._cache = cache
+        self._headers = {"accept": "application/json", **headers}
+
+    async def card(self) -> AgentCard:
+        """The card, fetched unless it is fresh.
+
+        Raises:
+            CardNotFound: nothing there.
+            CardInvalid: something else there.
+            TransportError: the place cannot be reached.
+        """
+        if isinstance(self._place, Path):
+            return await asyncio.to_thread(_from_file, self._place)
+        kept = self._cache.fresh(self._place)
+        return kept if kept is not None else await self._fetch(self._place)
+
+    async def _fetch(self, urls: tuple[str, ...]) -> AgentCard:
+        failure: TransportError | None = None
+        for url in urls:
+            headers = {**self._headers, **self._cache.condition(url)}
+            async with following(self._transport, "GET", url, headers) as response:
+                if response.status == NOT_MODIFIED:
+                    return self._cache.renew(url, response.headers)
+                try:
+                    card = await _received(url, response)
+                except (CardNotFound, CardInvalid) as error:
+                    failure = failure if isinstance(failure, CardInvalid) else error
+                    if isinstance(error, CardNotFound) and error.status not in _ELSEWHERE:
+                        break
+                else:
+                    self._cache.keep(url, card, response.headers)
+                    return card
+        assert failure is not None
+        raise failure
+
+
+async def _received(url: str, response: HttpResponse) -> AgentCard:
+    if response.status != OK:
+        raise CardNotFound(f"No agent card at {url} (status {response.status})", response.status)
+    return _decoded(await read(response, MAX_CARD), url)
+
+
+def _from_file(path: Path) -> AgentCard:
+    try:
+        return _decoded(path.read_bytes(), str(path))
+    except OSError as error:
+        raise CardNotFound(f"No agent card in {path}: {error.strerror}") from error
+
+
+def _decoded(body: bytes, place: str) -> AgentCard:
+    try:
+        return decode_card(body)
+    except DragomanError as error:
+        raise CardInvalid(f"{place} is not an agent card: {error}", body[:200].decode("utf-8", "replace")) from error

@@ -1,0 +1,184 @@
+"""What carries HTTP requests: a small protocol, and aiohttp behind it."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from dragoman.errors import ConnectFailed, ReplyMalformed, TimedOut, TransportError
+
+if TYPE_CHECKING:
+    import aiohttp
+
+__all__ = ["AiohttpTransport", "HttpResponse", "HttpTransport", "following", "read"]
+
+MAX_REDIRECTS = 5
+# Less than the five seconds after which common servers drop an idle connection: a request sent into a connection
+# that is being closed could not be repeated.
+KEEP_ALIVE = 4.0
+CHUNK = 64 * 1024
+
+
+class HttpResponse(Protocol):
+    """An answer whose head has come. Header names are lower case."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def body(self) -> AsyncIterator[bytes]:
+        """The body as it arrives, decoded from any content coding; to be read once."""
+        ...
+
+
+class HttpTransport(Protocol):
+    """Sends one request and gives its answer; any HTTP client can be put behind it.
+
+    It sends each request at most once, follows no redirect and keeps no cookies.
+    """
+
+    def open(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> AbstractAsyncContextManager[HttpResponse]:
+        """Enters when the head of the answer has come; leaving closes the connection or gives it back.
+
+        Raises:
+            ConnectFailed: no connection, so nothing was sent.
+            TimedOut: nothing came within the time allowed.
+            TransportError: the connection broke. The body's iterator raises these two as well.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Closes all connections."""
+        ...
+
+
+class AiohttpTransport:
+    """HTTP/1.1 over aiohttp: connect and idle time-outs in seconds, none on the whole; TLS verified by default."""
+
+    def __init__(
+        self, *, connect_timeout: float = 10.0, idle_timeout: float = 300.0, verify: bool | ssl.SSLContext = True
+    ) -> None:
+        self._connect_timeout = connect_timeout
+        self._idle_timeout = idle_timeout
+        self._verify = verify
+        self._session: aiohttp.ClientSession | None = None
+
+    @asynccontextmanager
+    async def open(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> AsyncGenerator[HttpResponse, None]:
+        with _translated(url):
+            response = await self._opened().request(
+                method, url, headers=headers, data=body or None, allow_redirects=False
+            )
+        try:
+            yield _Response(response)
+        finally:
+            # Gives the connection back if the body was read to its end, else closes it.
+            response.close() if not response.content.at_eof() else response.release()
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def _opened(self) -> "aiohttp.ClientSession":
+        import aiohttp
+
+        if self._session is None:
+            timeout = aiohttp.ClientTimeout(
+                total=None,
+                connect=None,
+                sock_connect=self._connect_timeout,
+                sock_read=self._idle_timeout,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(ssl=self._verify, limit=0, keepalive_timeout=KEEP_ALIVE),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=timeout,
+                headers={"user-agent": "dragoman"},
+            )
+        return self._session
+
+
+class _Response:
+    def __init__(self, response: "aiohttp.ClientResponse") -> None:
+        self._response = response
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.headers.items()}
+
+    async def body(self) -> AsyncIterator[bytes]:
+        content = self._response.content
+        while True:
+            with _translated(str(self._response.url)):
+                chunk = await content.readany()
+            if not chunk:
+                return
+            yield chunk
+
+
+@contextmanager
+def _translated(url: str) -> Generator[None, None, None]:
+    """Turns what aiohttp raises into our words."""
+    import aiohttp
+
+    try:
+        yield
+    except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
+        raise ConnectFailed(f"No connection to {url}: {error}") from error
+    except TimeoutError as error:
+        raise TimedOut(f"Nothing came from {url} in time") from error
+    except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+        raise TransportError(f"The connection to {url} broke: {type(error).__name__} {error}") from error
+
+
+@asynccontextmanager
+async def following(
+    transport: HttpTransport, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
+) -> AsyncGenerator[HttpResponse, None]:
+    """Opens a request and follows redirects within the origin, as far as they keep the method (at most five).
+
+    Raises:
+        ReplyMalformed: the agent redirects elsewhere. Credentials are not carried to other origins.
+    """
+    for _ in range(MAX_REDIRECTS + 1):
+        async with transport.open(method, url, headers, body) as response:
+            target = _redirect(method, url, response)
+            if target is None:
+                yield response
+                return
+        if _origin(urlsplit(target)) != _origin(urlsplit(url)):
+            raise ReplyMalformed(f"{url} redirects to another origin", target)
+        url = target
+    raise ReplyMalformed("Too many redirects", url)
+
+
+async def read(response: HttpResponse, limit: int) -> bytes:
+    """The whole body.
+
+    Raises:
+        ReplyMalformed: it is longer than `limit` bytes.
+    """
+    body = bytearray()
+    async for chunk in response.body():
+        body += chunk
+        if len(body) > limit:
+            raise ReplyMalformed(
+                f"The reply is longer than {limit} bytes", bytes(body[:200]).decode("utf-8", "replace")
+            )
+    return bytes(body)
+
+
+def _redirect(method: str, url: str, response: HttpResponse) -> str | None:
+    keeps_method = response.status in {307, 308} or (method == "GET" and response.status in {301, 302, 303})
+    location = response.headers.get("location")
+    return urljoin(url, location) if keeps_method and location else None
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)

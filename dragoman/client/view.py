@@ -1,0 +1,118 @@
+"""A task as one client sees it, put together from events."""
+
+import msgspec
+
+from dragoman.types.content import Artifact, Message, Part
+from dragoman.types.events import StreamEvent, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from dragoman.types.json import JsonObject
+from dragoman.types.task import Task, TaskState, TaskStatus
+
+__all__ = ["TaskView"]
+
+
+class TaskView:
+    """What is known after some events. A Task replaces all that was put together before it.
+
+    Reading `task` costs as much as the task; adding an event costs as much as the event.
+    """
+
+    def __init__(self, task: Task | None = None, *, task_id: str | None = None) -> None:
+        self._task = task
+        self.task_id = task_id if task is None else task.id
+        """The task that events are about, once that is known."""
+        self._artifacts: dict[str, _Growing] = {}
+        self._stale = False
+        self.message: Message | None = None
+        """The direct answer of an agent that made no task."""
+
+    def add(self, event: StreamEvent) -> None:
+        match event:
+            case Message():
+                self.message = event
+            case Task():
+                self._task, self._artifacts, self._stale = event, {}, False
+                self.task_id = event.id
+            case TaskStatusUpdateEvent():
+                self._begun(event.task_id, event.context_id)
+                self._task = msgspec.structs.replace(self._known, status=event.status)
+            case TaskArtifactUpdateEvent():
+                self._begun(event.task_id, event.context_id)
+                self._grow(event)
+
+    @property
+    def task(self) -> Task | None:
+        if self._stale:
+            artifacts = tuple(growing.artifact() for growing in self._artifacts.values())
+            self._task = msgspec.structs.replace(self._known, artifacts=artifacts)
+            self._stale = False
+        return self._task
+
+    @property
+    def state(self) -> TaskState:
+        return TaskState.UNSPECIFIED if self._task is None else self._task.state
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing to wait for: a direct answer, an end, or a question."""
+        return self.message is not None or self.state.settled
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
+        return self.message is not None or self.state.terminal
+
+    @property
+    def _known(self) -> Task:
+        assert self._task is not None
+        return self._task
+
+    def _begun(self, task_id: str, context_id: str) -> None:
+        """Some agents stream updates without the task before them."""
+        if self._task is None:
+            self._task = Task(id=task_id, context_id=context_id, status=TaskStatus(state=TaskState.SUBMITTED))
+            self.task_id = task_id
+
+    def _grow(self, event: TaskArtifactUpdateEvent) -> None:
+        if not self._artifacts:
+            self._artifacts = {artifact.artifact_id: _Growing(artifact) for artifact in self._known.artifacts}
+        growing = self._artifacts.get(event.artifact.artifact_id)
+        if growing is None or not event.append:
+            self._artifacts[event.artifact.artifact_id] = _Growing(event.artifact)
+        else:
+            growing.append(event.artifact)
+        self._stale = True
+
+
+class _Growing:
+    """An artifact whose chunks are joined when somebody looks."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self._first = artifact
+        self._parts = list(artifact.parts)
+        self._metadata: JsonObject | None = artifact.metadata
+
+    def append(self, chunk: Artifact) -> None:
+        self._parts.extend(chunk.parts)
+        if chunk.metadata is not None:
+            self._metadata = {**(self._metadata or {}), **chunk.metadata}
+
+    def artifact(self) -> Artifact:
+        self._parts = _joined(self._parts)
+        return msgspec.structs.replace(self._first, parts=tuple(self._parts), metadata=self._metadata)
+
+
+def _joined(parts: list[Part]) -> list[Part]:
+    """The parts with neighbouring plain texts made one."""
+    result: list[Part] = []
+    run: list[str] = []
+    for part in parts:
+        if part.plain_text:
+            run.append(part.text or "")
+            continue
+        if run:
+            result.append(Part(text="".join(run)))
+            run = []
+        result.append(part)
+    if any(run) or (run and not result):
+        result.append(Part(text="".join(run)))
+    return result
