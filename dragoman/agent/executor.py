@@ -69,7 +69,8 @@ class SkillExecutor:
                 return _said(turn, await skill.handler(**arguments), last=True)
             async for item in skill.handler(**arguments):
                 _said(turn, item)
-                await turn.room()
+                if turn.full:
+                    await turn.room()
         except Reject as error:
             return TurnOutcome(state=TaskState.REJECTED, message=as_message(str(error) or "Rejected"))
         except Fail as error:

@@ -70,7 +70,7 @@ class Mailbox:
             self._dropped = True
         else:
             self._entries.extend(entries)
-        self._wake()
+        self.nudge()
 
     def take(self) -> tuple[tuple[Entry, ...], bool]:
         taken = tuple(self._entries), self._dropped
@@ -80,21 +80,23 @@ class Mailbox:
         return taken
 
     async def wait(self) -> None:
-        """Returns when there is something to take, or when the subscription has ended."""
-        while not (self._entries or self._dropped or self._closed):
-            if self._waiting is None or self._waiting.done():
-                self._waiting = asyncio.get_running_loop().create_future()
-            # Shielded, because several may wait, and one that gives up must not take the others along.
-            await asyncio.shield(self._waiting)
+        """Returns when there is something to take, when `nudge` is called, or when the subscription has ended."""
+        if self._entries or self._dropped or self._closed:
+            return
+        self._waiting = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiting
+        finally:
+            self._waiting = None
+
+    def nudge(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def close(self) -> None:
         self._closed = True
         self._bus.leave(self)
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
+        self.nudge()
 
 
 def _estimate(entry: Entry) -> int:

@@ -31,10 +31,11 @@ def fold(task: Task, updates: Iterable[tuple[TaskUpdate, Message | None]]) -> Ta
 
     Costs as much as what is in the events and in the artifacts they touch, not their product.
     """
-    status, history = task.status, list(task.history)
-    artifacts = _Artifacts(task.artifacts)
+    status, history, artifacts = task.status, list(task.history), None
     for event, received in updates:
         if isinstance(event, TaskArtifactUpdateEvent):
+            if artifacts is None:
+                artifacts = _Artifacts(task.artifacts)
             artifacts.update(event)
         else:
             if status.state.interrupted and status.message is not None:
@@ -46,7 +47,7 @@ def fold(task: Task, updates: Iterable[tuple[TaskUpdate, Message | None]]) -> Ta
         id=task.id,
         context_id=task.context_id,
         status=status,
-        artifacts=artifacts.result(),
+        artifacts=task.artifacts if artifacts is None else artifacts.result(),
         history=tuple(history),
         metadata=task.metadata,
     )
@@ -75,34 +76,27 @@ def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 class _Artifacts:
-    """Artifacts under construction: parts are joined once, at the end, however many chunks came."""
+    """Artifacts under construction: the parts of chunks are joined once, at the end, however many came."""
 
     def __init__(self, artifacts: tuple[Artifact, ...]) -> None:
-        self._original = artifacts
-        self._touched = False
-        self._order: dict[str, Artifact] = {}
-        self._parts: dict[str, list[Part]] = {}
+        self._artifacts = {artifact.artifact_id: artifact for artifact in artifacts}
+        self._continued: dict[str, list[Part]] = {}
 
     def update(self, event: TaskArtifactUpdateEvent) -> None:
-        if not self._touched:
-            self._order = {artifact.artifact_id: artifact for artifact in self._original}
-            self._touched = True
         artifact = event.artifact
-        known = self._order.get(artifact.artifact_id)
+        known = self._artifacts.get(artifact.artifact_id)
         if known is None or not event.append:
-            self._order[artifact.artifact_id] = artifact
-            self._parts[artifact.artifact_id] = list(artifact.parts)
+            self._artifacts[artifact.artifact_id] = artifact
+            self._continued.pop(artifact.artifact_id, None)
             return
-        self._parts.setdefault(artifact.artifact_id, list(known.parts)).extend(artifact.parts)
-        self._order[artifact.artifact_id] = _renewed(known, artifact)
+        self._continued.setdefault(artifact.artifact_id, list(known.parts)).extend(artifact.parts)
+        self._artifacts[artifact.artifact_id] = _renewed(known, artifact)
 
     def result(self) -> tuple[Artifact, ...]:
-        if not self._touched:
-            return self._original
-        return tuple(
-            msgspec.structs.replace(artifact, parts=joined(self._parts[key])) if key in self._parts else artifact
-            for key, artifact in self._order.items()
-        )
+        for artifact_id, parts in self._continued.items():
+            whole = msgspec.structs.replace(self._artifacts[artifact_id], parts=joined(parts))
+            self._artifacts[artifact_id] = whole
+        return tuple(self._artifacts.values())
 
 
 def _renewed(known: Artifact, chunk: Artifact) -> Artifact:

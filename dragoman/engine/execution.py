@@ -248,21 +248,25 @@ class Execution:
             consumed=() if posted is None else (posted.n,),
             unless_pending=unless_pending,
         )
-        await self._stored_for_sure(commit)
+        try:
+            await self._world.store.commit(commit)
+        except StoreUnavailable as error:
+            await self._retry(commit, error)
         self._seq += len(entries)
         self._remember_tail(updates, commit.snapshot)
         if entries:
             self._world.bus.publish(Hint(self.task_id, entries))
 
-    async def _stored_for_sure(self, commit: Commit) -> None:
+    async def _retry(self, commit: Commit, error: StoreUnavailable) -> None:
         for delay in itertools.chain(RETRY_SECONDS, itertools.repeat(RETRY_SECONDS[-1])):
+            if self._stop_reason == WORKER_LOST:
+                raise error
+            log.error("task %s cannot be stored, trying again in %s s: %s", self.task_id, delay, error)
+            await asyncio.sleep(delay)
             try:
                 await self._world.store.commit(commit)
-            except StoreUnavailable as error:
-                log.error("task %s cannot be stored, trying again in %s s: %s", self.task_id, delay, error)  # noqa: TRY400 -- the cause is named, and comes again
-                if self._stop_reason == WORKER_LOST:
-                    raise
-                await asyncio.sleep(delay)
+            except StoreUnavailable as again:
+                error = again
             else:
                 return
 

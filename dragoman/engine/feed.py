@@ -116,17 +116,25 @@ class TaskFeed:
     async def _later(self) -> Sequence[Entry]:
         entries, dropped = self._hints.take()
         if not (entries or dropped or self._behind):
-            try:
-                async with asyncio.timeout(self._world.limits.keep_alive):
-                    await self._hints.wait()
-            except TimeoutError:
-                self._behind = True
+            await self._wait()
             entries, dropped = self._hints.take()
         if dropped or self._behind or (entries and entries[0].seq != self._seq + 1):
             entries = await self._from_log()
         if entries:
             self._seq = entries[-1].seq
         return entries
+
+    async def _wait(self) -> None:
+        """Waits for a hint, or for the time after which the log is asked without one."""
+        timer = asyncio.get_running_loop().call_later(self._world.limits.keep_alive, self._overdue)
+        try:
+            await self._hints.wait()
+        finally:
+            timer.cancel()
+
+    def _overdue(self) -> None:
+        self._behind = True
+        self._hints.nudge()
 
     async def _from_log(self) -> tuple[Entry, ...]:
         entries = await self._world.store.entries(self._task_id, self._scope, self._seq)

@@ -80,8 +80,12 @@ class RunningTurn:
         self.output.status(self._status(TaskState.WORKING, message))
         self._wake()
 
+    @property
+    def full(self) -> bool:
+        return self.output.full and not self._unconsumed
+
     async def room(self) -> None:
-        while self.output.full and not self._unconsumed:
+        while self.full:
             future = asyncio.get_running_loop().create_future()
             self._room.append(future)
             await future

@@ -13,14 +13,14 @@ from dragoman.types.task import Task, TaskState
 __all__ = ["AgentExecutor", "Assignment", "Parked", "Turn", "TurnOutcome"]
 
 
-class Assignment(msgspec.Struct, frozen=True):
+class Assignment(msgspec.Struct, frozen=True, gc=False):
     """Which skill takes a new message; `direct` if it answers with a message and makes no task."""
 
     skill: str
     direct: bool = False
 
 
-class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True):
+class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How a turn ended: a terminal state and, if the agent has something to say about it, a message."""
 
     state: TaskState = TaskState.COMPLETED
@@ -81,6 +81,11 @@ class Turn(Protocol):
 
     def status(self, message: Message) -> None:
         """Says how the work goes; the state stays WORKING."""
+        ...
+
+    @property
+    def full(self) -> bool:
+        """Whether so much waits to be stored that the agent should await `room`."""
         ...
 
     async def room(self) -> None:

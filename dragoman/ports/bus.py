@@ -9,7 +9,7 @@ from dragoman.ports.tasks import Entry
 __all__ = ["EventBus", "Hint", "Subscription"]
 
 
-class Hint(msgspec.Struct, frozen=True):
+class Hint(msgspec.Struct, frozen=True, gc=False):
     """The log of a task has these new entries, all committed."""
 
     task_id: str
@@ -24,7 +24,13 @@ class Subscription(Protocol):
         ...
 
     async def wait(self) -> None:
-        """Returns when there is something to take."""
+        """Returns when there is something to take, when `nudge` is called, or after `close`. For one caller at a
+        time; waiting again after a cancellation is fine.
+        """
+        ...
+
+    def nudge(self) -> None:
+        """Makes a wait that is under way return."""
         ...
 
     def close(self) -> None:

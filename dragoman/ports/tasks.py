@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One event of a task's log. `received` is the caller's message that the event goes with, if any:
     it is part of the history from here on.
     """
@@ -41,7 +41,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     received: Message | None = None
 
 
-class TurnStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TurnStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What began a turn. Kept, because a handler may run again."""
 
     index: int = 0
@@ -53,7 +53,7 @@ class TurnStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace: str = ""
 
 
-class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that a turn remembers: kind `ask` (a question, with its answer once there) or `step` (a result)."""
 
     kind: str
@@ -67,7 +67,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The message that was the answer; without one `answer` is, given out of band."""
 
 
-class NewTask(msgspec.Struct, frozen=True, kw_only=True):
+class NewTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A task to be stored, as of seq 1, epoch 1, turn 1."""
 
     task: Task
@@ -76,7 +76,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     start: TurnStart
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A task as of `seq`, with what the engine keeps beside it."""
 
     task: Task
@@ -88,7 +88,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     start: TurnStart
 
 
-class Commit(msgspec.Struct, frozen=True, kw_only=True):
+class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One atomic change of one task.
 
     `entries` continue the log right after `after`. `snapshot`, if given, is the task as of the last entry; it must be
@@ -111,7 +111,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     unless_pending: bool = False
 
 
-class Posted(msgspec.Struct, frozen=True, kw_only=True):
+class Posted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message in the inbox of a task; `n` counts up from 1 in the order of arrival."""
 
     n: int
@@ -119,7 +119,7 @@ class Posted(msgspec.Struct, frozen=True, kw_only=True):
     start: TurnStart
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
+class Query(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A page of tasks. `before` is the position of the last task of the page before: its status time and id."""
 
     limit: int
@@ -130,7 +130,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: bool = False
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class Page(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Tasks in order of status time, newest first, then by id, highest first; `more` tells if another page follows.
     `total` counts the tasks that match, `before` left aside.
     """
@@ -140,7 +140,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
 
 
-class Selector(msgspec.Struct, frozen=True, kw_only=True):
+class Selector(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Which tasks to erase: all that match every member that is set."""
 
     task_id: str | None = None

@@ -2,6 +2,9 @@
 
 Sequences are tuples, times are aware datetimes in UTC, and what is absent is None (or the empty value
 where the specification makes no difference). The meaning is that of A2A 1.0.
+
+Values are made once and never changed, so they cannot form cycles; the garbage collector is told to leave them alone
+(`gc=False`), without which it spends a third of a busy server's time walking over stored tasks.
 """
 
 from dragoman.types import card, content, events, push, requests, task

@@ -32,14 +32,14 @@ __all__ = [
 ]
 
 
-class AgentProvider(msgspec.Struct, frozen=True, kw_only=True):
+class AgentProvider(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Who offers the agent."""
 
     organization: str
     url: str
 
 
-class AgentInterface(msgspec.Struct, frozen=True, kw_only=True):
+class AgentInterface(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One way to reach the agent. `protocol_binding` is a core name or the URI of a custom binding."""
 
     url: str
@@ -48,7 +48,7 @@ class AgentInterface(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str = ""
 
 
-class AgentExtension(msgspec.Struct, frozen=True, kw_only=True):
+class AgentExtension(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An extension that the agent supports; a required one must be named by every caller (section 3.3.4)."""
 
     uri: str
@@ -57,7 +57,7 @@ class AgentExtension(msgspec.Struct, frozen=True, kw_only=True):
     params: JsonObject | None = None
 
 
-class AgentCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+class AgentCapabilities(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Optional abilities of the agent; None is "not stated", which counts as no."""
 
     streaming: bool | None = None
@@ -70,7 +70,7 @@ SecurityRequirement = dict[str, tuple[str, ...]]
 """Scheme name to the scopes it needs; all of one requirement apply together, several are alternatives."""
 
 
-class AgentSkill(msgspec.Struct, frozen=True, kw_only=True):
+class AgentSkill(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One thing that the agent is good at. Empty modes mean the card's defaults."""
 
     id: str
@@ -83,7 +83,7 @@ class AgentSkill(msgspec.Struct, frozen=True, kw_only=True):
     security_requirements: tuple[SecurityRequirement, ...] = ()
 
 
-class AgentCardSignature(msgspec.Struct, frozen=True, kw_only=True):
+class AgentCardSignature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A JSON Web Signature over the card (section 8.4.2); `protected` and `signature` are base64url."""
 
     protected: str
@@ -91,7 +91,7 @@ class AgentCardSignature(msgspec.Struct, frozen=True, kw_only=True):
     header: JsonObject | None = None
 
 
-class APIKeySecurityScheme(msgspec.Struct, frozen=True, kw_only=True):
+class APIKeySecurityScheme(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An API key in a header, a query parameter or a cookie (`location`) of the given name."""
 
     location: str
@@ -99,7 +99,7 @@ class APIKeySecurityScheme(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
-class HTTPAuthSecurityScheme(msgspec.Struct, frozen=True, kw_only=True):
+class HTTPAuthSecurityScheme(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """HTTP authentication with an IANA-registered scheme."""
 
     scheme: str
@@ -107,20 +107,20 @@ class HTTPAuthSecurityScheme(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
-class OpenIdConnectSecurityScheme(msgspec.Struct, frozen=True, kw_only=True):
+class OpenIdConnectSecurityScheme(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """OpenID Connect, found through its discovery document."""
 
     open_id_connect_url: str
     description: str = ""
 
 
-class MutualTlsSecurityScheme(msgspec.Struct, frozen=True, kw_only=True):
+class MutualTlsSecurityScheme(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A client certificate."""
 
     description: str = ""
 
 
-class AuthorizationCodeOAuthFlow(msgspec.Struct, frozen=True, kw_only=True):
+class AuthorizationCodeOAuthFlow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     authorization_url: str
     token_url: str
     scopes: dict[str, str]
@@ -128,20 +128,20 @@ class AuthorizationCodeOAuthFlow(msgspec.Struct, frozen=True, kw_only=True):
     pkce_required: bool = False
 
 
-class ClientCredentialsOAuthFlow(msgspec.Struct, frozen=True, kw_only=True):
+class ClientCredentialsOAuthFlow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     token_url: str
     scopes: dict[str, str]
     refresh_url: str = ""
 
 
-class DeviceCodeOAuthFlow(msgspec.Struct, frozen=True, kw_only=True):
+class DeviceCodeOAuthFlow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     device_authorization_url: str
     token_url: str
     scopes: dict[str, str]
     refresh_url: str = ""
 
 
-class ImplicitOAuthFlow(msgspec.Struct, frozen=True, kw_only=True):
+class ImplicitOAuthFlow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Deprecated by the specification; read for old cards."""
 
     authorization_url: str
@@ -149,7 +149,7 @@ class ImplicitOAuthFlow(msgspec.Struct, frozen=True, kw_only=True):
     refresh_url: str = ""
 
 
-class PasswordOAuthFlow(msgspec.Struct, frozen=True, kw_only=True):
+class PasswordOAuthFlow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Deprecated by the specification; read for old cards."""
 
     token_url: str
@@ -166,7 +166,7 @@ OAuthFlow = (
 )
 
 
-class OAuth2SecurityScheme(msgspec.Struct, frozen=True, kw_only=True):
+class OAuth2SecurityScheme(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """OAuth 2.0 with exactly one flow (section 4.5.7)."""
 
     flow: OAuthFlow
@@ -183,7 +183,7 @@ SecurityScheme = (
 )
 
 
-class AgentCard(msgspec.Struct, frozen=True, kw_only=True):
+class AgentCard(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Who an agent is, what it can do, and how to reach it. Interfaces are in order of preference."""
 
     name: str

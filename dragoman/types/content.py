@@ -18,7 +18,7 @@ class Role(enum.Enum):
     AGENT = "agent"
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One piece of content: exactly one of `text`, `base64` (bytes), `url` or `data` is set.
 
     Bytes are kept as their base64 text, because most parts pass through without anybody looking inside;
@@ -49,7 +49,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.text is not None and self.metadata is None and self.filename is None and self.media_type is None
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One unit of communication between client and agent (section 4.1.4)."""
 
     message_id: str
@@ -67,7 +67,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return text_of(self.parts)
 
 
-class Artifact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Artifact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """An output of a task; `artifact_id` is unique within the task (section 4.1.7)."""
 
     artifact_id: str

@@ -10,7 +10,7 @@ __all__ = ["StreamEvent", "TaskArtifactUpdateEvent", "TaskStatusUpdateEvent", "T
 
 
 class TaskStatusUpdateEvent(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="status", tag_field="type"
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag="status", tag_field="type"
 ):
     """The task has a new status."""
 
@@ -21,7 +21,7 @@ class TaskStatusUpdateEvent(
 
 
 class TaskArtifactUpdateEvent(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="artifact", tag_field="type"
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag="artifact", tag_field="type"
 ):
     """An artifact was created, replaced (`append` false) or continued (`append` true)."""
 

@@ -5,7 +5,7 @@ import msgspec
 __all__ = ["AuthenticationInfo", "TaskPushNotificationConfig"]
 
 
-class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How the agent authenticates to the webhook: an IANA scheme name and credentials in its form."""
 
     scheme: str
@@ -15,7 +15,7 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True, omit_default
         return f"AuthenticationInfo(scheme={self.scheme!r}, credentials=...)"
 
 
-class TaskPushNotificationConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskPushNotificationConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Where and how updates of one task are posted. `task_id` is empty inside SendMessage."""
 
     url: str

@@ -32,7 +32,7 @@ DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 100
 
 
-class ServiceParameters(msgspec.Struct, frozen=True, kw_only=True):
+class ServiceParameters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What travels beside a request: as headers or metadata (section 3.2.6). `version` is Major.Minor."""
 
     version: str = ""
@@ -41,7 +41,7 @@ class ServiceParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The caller's `traceparent`, as sent."""
 
 
-class SendMessageConfiguration(msgspec.Struct, frozen=True, kw_only=True):
+class SendMessageConfiguration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How a message is to be answered (section 3.2.2)."""
 
     accepted_output_modes: tuple[str, ...] = ()
@@ -50,20 +50,20 @@ class SendMessageConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     return_immediately: bool = False
 
 
-class SendMessageRequest(msgspec.Struct, frozen=True, kw_only=True):
+class SendMessageRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     message: Message
     configuration: SendMessageConfiguration = SendMessageConfiguration()
     metadata: JsonObject | None = None
     tenant: str = ""
 
 
-class GetTaskRequest(msgspec.Struct, frozen=True, kw_only=True):
+class GetTaskRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     history_length: int | None = None
     tenant: str = ""
 
 
-class ListTasksRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ListTasksRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Filters and page of ListTasks; `page_size` is 1 to 100, by default 50 (section 3.1.4)."""
 
     context_id: str | None = None
@@ -77,7 +77,7 @@ class ListTasksRequest(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str = ""
 
 
-class ListTasksResponse(msgspec.Struct, frozen=True, kw_only=True):
+class ListTasksResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A page of tasks, newest status first; `next_page_token` is empty on the last page."""
 
     tasks: tuple[Task, ...]
@@ -88,40 +88,40 @@ class ListTasksResponse(msgspec.Struct, frozen=True, kw_only=True):
     """Whether artifacts were asked for: only then are they part of the answer, even when empty."""
 
 
-class CancelTaskRequest(msgspec.Struct, frozen=True, kw_only=True):
+class CancelTaskRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     metadata: JsonObject | None = None
     tenant: str = ""
 
 
-class SubscribeToTaskRequest(msgspec.Struct, frozen=True, kw_only=True):
+class SubscribeToTaskRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     tenant: str = ""
 
 
-class GetTaskPushNotificationConfigRequest(msgspec.Struct, frozen=True, kw_only=True):
+class GetTaskPushNotificationConfigRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     task_id: str
     id: str
     tenant: str = ""
 
 
-class DeleteTaskPushNotificationConfigRequest(msgspec.Struct, frozen=True, kw_only=True):
+class DeleteTaskPushNotificationConfigRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     task_id: str
     id: str
     tenant: str = ""
 
 
-class ListTaskPushNotificationConfigsRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ListTaskPushNotificationConfigsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     task_id: str
     page_size: int | None = None
     page_token: str = ""
     tenant: str = ""
 
 
-class ListTaskPushNotificationConfigsResponse(msgspec.Struct, frozen=True, kw_only=True):
+class ListTaskPushNotificationConfigsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     configs: tuple[TaskPushNotificationConfig, ...] = ()
     next_page_token: str = ""
 
 
-class GetExtendedAgentCardRequest(msgspec.Struct, frozen=True, kw_only=True):
+class GetExtendedAgentCardRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tenant: str = ""

@@ -24,28 +24,24 @@ class TaskState(enum.Enum):
     REJECTED = "rejected"
     AUTH_REQUIRED = "auth-required"
 
-    @property
-    def terminal(self) -> bool:
-        """Whether nothing can happen to the task any more."""
-        return self in _TERMINAL
+    # Identity is enough, and these are looked up with every event.
+    __hash__ = object.__hash__
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether the task waits for its caller: for input or for an authorization (section 3.2.2)."""
-        return self in _INTERRUPTED
-
-    @property
-    def settled(self) -> bool:
-        """Terminal or interrupted: what a blocking SendMessage waits for (section 3.2.2)."""
-        return self in _SETTLED
+    terminal: bool
+    """Whether nothing can happen to the task any more."""
+    interrupted: bool
+    """Whether the task waits for its caller: for input or for an authorization (section 3.2.2)."""
+    settled: bool
+    """Terminal or interrupted: what a blocking SendMessage waits for (section 3.2.2)."""
 
 
-_TERMINAL = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED})
-_INTERRUPTED = frozenset({TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED})
-_SETTLED = _TERMINAL | _INTERRUPTED
+for _state in TaskState:
+    _state.terminal = _state.value in ("completed", "failed", "canceled", "rejected")
+    _state.interrupted = _state.value in ("input-required", "auth-required")
+    _state.settled = _state.terminal or _state.interrupted
 
 
-class TaskStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """State, the agent's message about it, and when it was reached (aware, UTC, whole milliseconds)."""
 
     state: TaskState
@@ -53,7 +49,7 @@ class TaskStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     timestamp: datetime | None = None
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The unit of work between client and agent. `history` is oldest first."""
 
     id: str
