@@ -9,7 +9,6 @@ import msgspec
 
 from dragoman.dialects.liberal import (
     MAX_DEPTH,
-    Findings,
     Irregular,
     Rule,
     StructReader,
@@ -17,6 +16,7 @@ from dragoman.dialects.liberal import (
     nested_too_deeply,
     reader_of,
 )
+from dragoman.dialects.scalars import Findings
 from dragoman.errors import A2AError, FieldViolation, InvalidParamsError, ParseError, ReplyMalformed
 
 __all__ = ["Codec", "parse_json"]
@@ -76,6 +76,7 @@ class Codec(Generic[W, T]):
         self._rules = dict(rules or {})
         self._shape = shape
         self._decoder = msgspec.json.Decoder(wire)
+        self._plain_names = frozenset(wire.__struct_encode_fields__)
 
     @cached_property
     def _reader(self) -> StructReader:
@@ -125,6 +126,11 @@ class Codec(Generic[W, T]):
 
         Raises as `decode` does.
         """
+        if text and members.keys() <= self._plain_names:
+            try:
+                return self._read(msgspec.convert(members, self.wire))
+            except _NOT_PLAIN:
+                pass
         found = Findings(strict=self._strict, text=text)
         normal = self._reader.read(members, "", found)
         if not found.violations:

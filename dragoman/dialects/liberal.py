@@ -9,24 +9,29 @@ A wire struct can say more than its types with `Meta(extra=...)`:
 the order of their numbers), `absent` (the name that counts as not being there), `alias` (a further name of the member).
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Annotated, Any, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, cast
 
 import msgspec
 import msgspec.inspect as mi
-import pybase64
 from msgspec import UNSET
 
-from dragoman.errors import FieldViolation
+from dragoman.dialects.scalars import (
+    AnyReader,
+    Base64Reader,
+    BoolReader,
+    EnumReader,
+    Findings,
+    IntReader,
+    Reader,
+    StrReader,
+    TimeReader,
+)
 
-__all__ = ["Findings", "Irregular", "Reader", "Rule", "StructReader", "member_names", "nested_too_deeply", "reader_of"]
+__all__ = ["Irregular", "Rule", "StructReader", "member_names", "nested_too_deeply", "reader_of"]
 
 MAX_DEPTH = 100
 """How deep objects and arrays may be nested; ProtoJSON readers stop there too."""
-MAX_VIOLATIONS = 20
-INT32 = 2**31 - 1
 
 Rule = Callable[[dict[str, Any]], str | None]
 """A check over the members of one struct, which it may tidy up; the description of what is wrong, if anything."""
@@ -34,164 +39,6 @@ Rule = Callable[[dict[str, Any]], str | None]
 
 class Irregular(Exception):
     """What came does not have the plain form; only the liberal reader can tell what is the matter."""
-
-
-class Findings:
-    """What a reading finds. `strict` is for requests; replies are read without asking whether they are complete.
-
-    `text` says that all scalars are strings, as in a query.
-    """
-
-    def __init__(self, *, strict: bool, text: bool = False) -> None:
-        self.strict = strict
-        self.text = text
-        self.violations: list[FieldViolation] = []
-
-    def add(self, path: str, description: str) -> None:
-        if len(self.violations) < MAX_VIOLATIONS:
-            self.violations.append(FieldViolation(path, description))
-
-
-class Reader:
-    """Reads one type. `read` returns the plain form, or UNSET where there is none (absent, or a violation)."""
-
-    blank: Any = UNSET
-    """What stands for a missing required member in a reply."""
-
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        raise NotImplementedError
-
-
-class AnyReader(Reader):
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        return value
-
-
-class BoolReader(Reader):
-    blank = False
-
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        if found.text:
-            value = {"true": True, "false": False}.get(value, value)
-        if isinstance(value, bool):
-            return value
-        found.add(path, "must be true or false")
-        return UNSET
-
-
-class IntReader(Reader):
-    blank = 0
-
-    def __init__(self, minimum: int | None, maximum: int | None) -> None:
-        self.minimum = -INT32 - 1 if minimum is None else minimum
-        self.maximum = INT32 if maximum is None else maximum
-
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        number = _whole(value)
-        if number is None:
-            found.add(path, "must be an integer")
-        elif self.minimum <= number <= self.maximum:
-            return number
-        elif self.maximum == INT32 and self.minimum == 0:
-            found.add(path, "must not be negative" if number < 0 else "must fit into 32 bits")
-        else:
-            found.add(path, f"must be between {self.minimum} and {self.maximum}")
-        return UNSET
-
-
-_INTEGER = re.compile(r"-?[0-9]{1,15}(?:\.0{1,15})?")
-
-
-def _whole(value: Any) -> int | None:
-    if isinstance(value, str):
-        return int(value.partition(".")[0]) if _INTEGER.fullmatch(value) else None
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-class StrReader(Reader):
-    blank = ""
-
-    def __init__(self, *, filled: bool) -> None:
-        self.filled = filled
-
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        if not isinstance(value, str):
-            found.add(path, "must be a string")
-        elif value or not (self.filled and found.strict):
-            return value
-        else:
-            found.add(path, "must not be empty")
-        return UNSET
-
-
-_URL_SAFE = str.maketrans("-_", "+/")
-
-
-class Base64Reader(Reader):
-    """Base64 in the standard or the URL-safe alphabet, padded or not; read as standard and padded."""
-
-    blank = ""
-
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        if isinstance(value, str):
-            text = value.translate(_URL_SAFE).rstrip("=")
-            try:
-                padded = text + "=" * (-len(text) % 4)
-                return pybase64.b64encode(pybase64.b64decode(padded, validate=True)).decode()
-            except ValueError:
-                pass
-        found.add(path, "must be base64")
-        return UNSET
-
-
-class TimeReader(Reader):
-    """An RFC 3339 time with an offset, or milliseconds since 1970; read as UTC with a `Z`."""
-
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        try:
-            return _utc(value).isoformat().replace("+00:00", "Z")
-        except (ValueError, OverflowError, OSError):
-            found.add(path, "must be a time as in 2026-01-31T12:00:00.000Z")
-            return UNSET
-
-
-def _utc(value: Any) -> datetime:
-    milliseconds = _whole(value)
-    if milliseconds is not None:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
-    moment = msgspec.convert(value, Annotated[datetime, msgspec.Meta(tz=True)])
-    return moment.astimezone(UTC)
-
-
-class EnumReader(Reader):
-    """A name out of several, in any spelling: case, `-` or `_`, with or without the prefix, one L or two, or number."""
-
-    def __init__(self, names: tuple[str, ...], absent: str | None) -> None:
-        self.blank = names[0]
-        self.absent = absent
-        self.by_number = dict(enumerate(names))
-        prefix = len(names[0].rpartition("_")[0]) + 1
-        self.by_name = {_spelling(name): name for name in names}
-        self.by_name |= {_spelling(name[prefix:]): name for name in names}
-        self.by_name["UNKNOWN"] = names[0]
-        self.expected = "must be one of " + ", ".join(name for name in names if name != absent)
-
-    def read(self, value: Any, path: str, found: Findings) -> Any:
-        number = _whole(value)
-        name = self.by_number.get(number) if number is not None else None
-        if name is None and isinstance(value, str):
-            name = self.by_name.get(_spelling(value))
-        if name is None and not found.strict:
-            return self.blank
-        if name is None:
-            found.add(path, self.expected)
-        return UNSET if name is None or name == self.absent else name
-
-
-def _spelling(name: str) -> str:
-    return name.upper().replace("-", "_").replace("CANCELLED", "CANCELED")
 
 
 class ListReader(Reader):
@@ -205,7 +52,7 @@ class ListReader(Reader):
         if not isinstance(value, list):
             found.add(path, "must be an array")
             return UNSET
-        items = cast("list[Any]", value)
+        items = cast("Sequence[Any]", value)
         if not items and self.filled and found.strict:
             found.add(path, "must not be empty")
             return UNSET
@@ -213,6 +60,8 @@ class ListReader(Reader):
 
 
 class MapReader(Reader):
+    blank: Any = {}  # noqa: RUF012 -- copied into the struct
+
     def __init__(self, item: Reader) -> None:
         self.item = item
 
@@ -254,11 +103,13 @@ class StructReader(Reader):
             return UNSET
         given = cast("dict[str, Any]", value)
         result: dict[str, Any] = {}
+        before = len(found.violations)
         for member in self.members:
             self._read_member(member, given, path, found, result)
-        complaint = self.rule(result) if self.rule is not None else None
-        if complaint is not None:
-            found.add(path, complaint)
+        if self.rule is not None and len(found.violations) == before:
+            complaint = self.rule(result)
+            if complaint is not None:
+                found.add(path, complaint)
         return result
 
     @staticmethod
@@ -347,11 +198,13 @@ def nested_too_deeply(value: Any) -> bool:
     """Whether objects and arrays are nested deeper than `MAX_DEPTH`."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
-        level = [item for holder in level if isinstance(holder, dict | list) for item in _items(holder)]
+        level = [item for holder in level for item in _items(holder)]
         if not level:
             return False
     return True
 
 
-def _items(holder: "dict[str, Any] | list[Any]") -> Iterable[Any]:
-    return holder.values() if isinstance(holder, dict) else holder
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("Sequence[Any]", value) if isinstance(value, list) else ()

@@ -59,8 +59,10 @@ class Negotiator:
 
     def _choose(self, binding: str, asked: str) -> tuple[Dialect, bool]:
         """The dialect to answer in, and whether it is the one that was asked for."""
-        exact = _VERSION.fullmatch(asked or _ABSENT)
-        dialect = self._table.get((binding, exact[1])) if exact else None
+        dialect = self._table.get((binding, asked))
+        if dialect is None:
+            exact = _VERSION.fullmatch(asked or _ABSENT)
+            dialect = self._table.get((binding, exact[1])) if exact else None
         if dialect is not None:
             return dialect, True
         return self._first.get(binding, self._dialects[0]), self._lenient and not asked

@@ -1,5 +1,7 @@
 """Service parameters as HTTP headers (specification section 3.2.6): version, extensions, and the caller's trace."""
 
+from functools import cache
+
 from dragoman.types.requests import ServiceParameters
 
 __all__ = ["headers_of", "parameters_of"]
@@ -11,13 +13,17 @@ TRACE = "traceparent"
 
 def parameters_of(headers: dict[str, str], version: str) -> ServiceParameters:
     """What a request's headers say; `version` is that of the dialect, which was chosen before."""
-    listed = headers.get(EXTENSIONS, "")
+    listed, trace = headers.get(EXTENSIONS), headers.get(TRACE, "")
+    if not listed and not trace:
+        return _plain(version)
     names = [name.strip() for name in listed.split(",")] if listed else []
-    return ServiceParameters(
-        version=version,
-        extensions=tuple(dict.fromkeys(name for name in names if name)),
-        trace=headers.get(TRACE, ""),
-    )
+    extensions = tuple(dict.fromkeys(name for name in names if name))
+    return ServiceParameters(version=version, extensions=extensions, trace=trace)
+
+
+@cache
+def _plain(version: str) -> ServiceParameters:
+    return ServiceParameters(version=version)
 
 
 def headers_of(parameters: ServiceParameters, version: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ when they are not empty. Cards that leave out empty members are read all the sam
 says where and how to call.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -12,7 +13,6 @@ import msgspec
 from dragoman import types
 from dragoman.dialects.liberal import Irregular
 from dragoman.dialects.v1_0 import security
-from dragoman.dialects.v1_0.objects import Object
 from dragoman.errors import ReplyMalformed
 
 __all__ = ["AgentCard", "read_card", "upgraded", "write_card"]
@@ -34,7 +34,7 @@ class Extension(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True
     uri: str = ""
     description: str = ""
     required: bool = False
-    params: Object | None = None
+    params: types.JsonObject | None = None
 
 
 class Capabilities(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
@@ -58,7 +58,7 @@ class Skill(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
 class Signature(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     protected: str
     signature: str
-    header: Object | None = None
+    header: types.JsonObject | None = None
 
 
 class AgentCard(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
@@ -232,7 +232,7 @@ def upgraded(value: Any) -> Any:
     version = card.get("protocolVersion")
     interfaces = card.get("supportedInterfaces") or card.get("supported_interfaces")
     card["supportedInterfaces"] = (
-        [_versioned(item, version) for item in cast("list[Any]", interfaces)]
+        [_versioned(item, version) for item in cast("Sequence[Any]", interfaces)]
         if isinstance(interfaces, list)
         else _older_interfaces(card, version)
     )
@@ -244,7 +244,7 @@ def _versioned(item: Any, version: Any) -> Any:
     """An interface of the 1.0 draft takes its version from the card."""
     if isinstance(item, dict) and isinstance(version, str) and "protocolVersion" not in item:
         return {"protocolVersion": version, **cast("dict[str, Any]", item)}
-    return item
+    return cast("Any", item)
 
 
 def _older_interfaces(card: dict[str, Any], version: Any) -> list[Any]:
@@ -252,8 +252,8 @@ def _older_interfaces(card: dict[str, Any], version: Any) -> list[Any]:
     stated = version if isinstance(version, str) else "0.3"
     spoken = ".".join(stated.split(".")[:2])
     further = card.get("additionalInterfaces")
-    pairs = [(card.get("url"), card.get("preferredTransport") or "JSONRPC")]
-    for item in cast("list[Any]", further) if isinstance(further, list) else []:
+    pairs: list[tuple[Any, Any]] = [(card.get("url"), card.get("preferredTransport") or "JSONRPC")]
+    for item in cast("Sequence[Any]", further if isinstance(further, list) else ()):
         if isinstance(item, dict):
             entry = cast("dict[str, Any]", item)
             pairs.append((entry.get("url"), entry.get("transport")))

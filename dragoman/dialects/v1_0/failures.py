@@ -4,6 +4,7 @@ Read are `google.rpc.Status` and JSON-RPC errors with details in an array (1.0) 
 `application/problem+json` (the draft), and the bare `{code, message}` and `{message, type}` of 0.3 agents.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -100,7 +101,7 @@ def _error(body: dict[str, Any], message: str | None, http: int | None) -> A2AEr
     violations: list[FieldViolation] = []
     reason: str | None = None
     if isinstance(given, list):
-        for item in cast("list[Any]", given):
+        for item in cast("Sequence[Any]", given):
             reason = _read_detail(item, details, violations) or reason
     elif isinstance(given, dict):
         details |= cast("dict[str, Any]", given)
@@ -129,7 +130,7 @@ def _read_detail(item: Any, details: dict[str, Any], violations: list[FieldViola
 def _violations(given: Any, description: str) -> list[FieldViolation]:
     if not isinstance(given, list):
         return []
-    entries = [cast("dict[str, Any]", item) for item in cast("list[Any]", given) if isinstance(item, dict)]
+    entries = [cast("dict[str, Any]", item) for item in cast("Sequence[Any]", given) if isinstance(item, dict)]
     return [FieldViolation(str(entry.get("field", "")), str(entry.get(description, ""))) for entry in entries]
 
 

@@ -11,10 +11,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from dragoman.types import JsonObject
+
 __all__ = [
     "Artifact",
     "Authentication",
     "Message",
+    "Object",
     "Part",
     "PushConfig",
     "PushConfigs",
@@ -62,48 +65,51 @@ Base64 = Annotated[str, Meta(extra={"base64": True})]
 Time = Annotated[str, Meta(extra={"time": True})]
 Filled = Annotated[str, Meta(extra={"filled": True})]
 """A string that must not be empty in a request; the codec asks, since replies are read more leniently."""
-Object = dict[str, Any]
 
 
-class Part(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class Object(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """How all objects are written. They hold no cycles, so the garbage collector need not know them."""
+
+
+class Part(Object, kw_only=True):
     """Exactly one of `text`, `raw`, `url` and `data`; a `data` of null counts if it stands alone."""
 
     text: str | None = None
     raw: Base64 | None = None
     url: str | None = None
     data: Any | UnsetType = UNSET
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
     filename: str | None = None
     media_type: str | None = None
 
 
-class Message(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class Message(Object, kw_only=True):
     message_id: Filled
     context_id: str | None = None
     task_id: str | None = None
     role: RoleName
     parts: Annotated[tuple[Part, ...], Meta(extra={"filled": True})]
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
     extensions: tuple[str, ...] = ()
     reference_task_ids: tuple[str, ...] = ()
 
 
-class Artifact(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class Artifact(Object, kw_only=True):
     artifact_id: str
     name: str | None = None
     description: str | None = None
     parts: tuple[Part, ...]
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
     extensions: tuple[str, ...] = ()
 
 
-class TaskStatus(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class TaskStatus(Object, kw_only=True):
     state: StateName
     message: Message | None = None
     timestamp: Time | None = None
 
 
-class Task(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class Task(Object, kw_only=True):
     """`artifacts` is there, even if empty, in lists that were asked for artifacts (section 3.1.4)."""
 
     id: str
@@ -111,26 +117,26 @@ class Task(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     status: TaskStatus
     artifacts: tuple[Artifact, ...] | UnsetType = UNSET
     history: tuple[Message, ...] = ()
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
 
 
-class TaskStatusUpdate(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class TaskStatusUpdate(Object, kw_only=True):
     task_id: str
     context_id: str
     status: TaskStatus
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
 
 
-class TaskArtifactUpdate(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class TaskArtifactUpdate(Object, kw_only=True):
     task_id: str
     context_id: str
     artifact: Artifact
     append: bool = False
     last_chunk: bool = False
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
 
 
-class StreamResponse(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class StreamResponse(Object, kw_only=True):
     """Exactly one member (section 3.2.3)."""
 
     task: Task | None = None
@@ -139,14 +145,14 @@ class StreamResponse(msgspec.Struct, rename="camel", omit_defaults=True, kw_only
     artifact_update: TaskArtifactUpdate | None = None
 
 
-class SendResponse(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class SendResponse(Object, kw_only=True):
     """Exactly one member."""
 
     task: Task | None = None
     message: Message | None = None
 
 
-class TaskPage(msgspec.Struct, rename="camel", kw_only=True):
+class TaskPage(Object, omit_defaults=False, kw_only=True):
     """ListTasksResponse: all four members are always there."""
 
     tasks: tuple[Task, ...] = ()
@@ -155,12 +161,12 @@ class TaskPage(msgspec.Struct, rename="camel", kw_only=True):
     total_size: int = 0
 
 
-class Authentication(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class Authentication(Object, kw_only=True):
     scheme: Filled
     credentials: str | None = None
 
 
-class PushConfig(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class PushConfig(Object, kw_only=True):
     """TaskPushNotificationConfig."""
 
     tenant: str = ""
@@ -171,7 +177,7 @@ class PushConfig(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=Tru
     authentication: Authentication | None = None
 
 
-class PushConfigs(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class PushConfigs(Object, kw_only=True):
     """ListTaskPushNotificationConfigsResponse; `configs` is always there, so that a reader sees an empty list."""
 
     configs: tuple[PushConfig, ...] | UnsetType = UNSET

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
-from dragoman.dialects.v1_0.objects import STATES, Filled, Message, Object, PushConfig, StateName, Time
+from dragoman.dialects.v1_0.objects import STATES, Message, Object, PushConfig, StateName, Time
+from dragoman.types import JsonObject
 
 __all__ = [
     "CancelTask",
@@ -25,7 +25,7 @@ PageSize = Annotated[int, Meta(ge=1, le=100)]
 Id = Annotated[str, Meta(min_length=1)]
 
 
-class Configuration(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class Configuration(Object, kw_only=True):
     """SendMessageConfiguration."""
 
     accepted_output_modes: tuple[str, ...] = ()
@@ -34,20 +34,20 @@ class Configuration(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=
     return_immediately: bool = False
 
 
-class SendMessage(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class SendMessage(Object, kw_only=True):
     tenant: str = ""
     message: Message
     configuration: Configuration | None = None
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
 
 
-class GetTask(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class GetTask(Object, kw_only=True):
     tenant: str = ""
     id: Id
     history_length: Length | None = None
 
 
-class ListTasks(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class ListTasks(Object, kw_only=True):
     """`lastUpdatedAfter` is an older name of `statusTimestampAfter` that clients still send."""
 
     tenant: str = ""
@@ -60,24 +60,24 @@ class ListTasks(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True
     include_artifacts: bool = False
 
 
-class CancelTask(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class CancelTask(Object, kw_only=True):
     tenant: str = ""
     id: Id
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
 
 
-class SubscribeToTask(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class SubscribeToTask(Object, kw_only=True):
     tenant: str = ""
     id: Id
 
 
-class CreatePushConfig(PushConfig, rename="camel", omit_defaults=True, kw_only=True):
+class CreatePushConfig(PushConfig, kw_only=True):
     """A TaskPushNotificationConfig that must say which task it is for."""
 
     task_id: Id  # pyright: ignore[reportGeneralTypeIssues] -- narrows a member that has a default elsewhere
 
 
-class NamePushConfig(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class NamePushConfig(Object, kw_only=True):
     """Get and delete."""
 
     tenant: str = ""
@@ -85,14 +85,14 @@ class NamePushConfig(msgspec.Struct, rename="camel", omit_defaults=True, kw_only
     id: Id
 
 
-class ListPushConfigs(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class ListPushConfigs(Object, kw_only=True):
     tenant: str = ""
     task_id: Id
     page_size: PageSize | None = None
     page_token: str = ""
 
 
-class GetCard(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class GetCard(Object, kw_only=True):
     """GetExtendedAgentCard."""
 
     tenant: str = ""

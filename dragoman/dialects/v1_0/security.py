@@ -5,6 +5,7 @@ left out when a card is read: it cannot be used, and the rest of the card can. S
 `type`, are read too; of several OAuth flows the first is kept.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -135,14 +136,18 @@ def write_scheme(scheme: types.SecurityScheme) -> Scheme:
         )
     for member, wire, canonical in _SCHEMES:
         if isinstance(scheme, canonical):
-            return Scheme(**{member: wire(**msgspec.structs.asdict(scheme))})
+            written = Scheme()
+            setattr(written, member, wire(**msgspec.structs.asdict(scheme)))
+            return written
     raise AssertionError(scheme)
 
 
 def _write_flow(flow: types.OAuthFlow) -> Flows:
     for member, wire, canonical in _FLOWS:
         if isinstance(flow, canonical):
-            return Flows(**{member: wire(**msgspec.structs.asdict(flow))})
+            written = Flows()
+            setattr(written, member, wire(**msgspec.structs.asdict(flow)))
+            return written
     raise AssertionError(flow)
 
 
@@ -184,7 +189,7 @@ def read_requirements(requirements: tuple[Requirement, ...]) -> tuple[types.Secu
     return tuple([{name: scopes.list for name, scopes in requirement.schemes.items()} for requirement in requirements])
 
 
-_KINDS = {
+_KINDS: dict[str, tuple[str, dict[str, str]]] = {
     "apiKey": ("apiKeySecurityScheme", {"in": "location"}),
     "http": ("httpAuthSecurityScheme", {}),
     "oauth2": ("oauth2SecurityScheme", {}),
@@ -217,7 +222,7 @@ def _with_requirements(holder: dict[str, Any]) -> dict[str, Any]:
     older = holder.get("security")
     if not isinstance(older, list) or "securityRequirements" in holder:
         return holder
-    return {**holder, "securityRequirements": [_upgraded_requirement(item) for item in cast("list[Any]", older)]}
+    return {**holder, "securityRequirements": [_upgraded_requirement(item) for item in cast("Sequence[Any]", older)]}
 
 
 def _upgraded_requirement(item: Any) -> Any:
@@ -233,6 +238,6 @@ def _upgraded_skills(card: dict[str, Any]) -> dict[str, Any]:
     return {
         "skills": [
             _with_requirements(cast("dict[str, Any]", skill)) if isinstance(skill, dict) else skill
-            for skill in cast("list[Any]", skills)
+            for skill in cast("Sequence[Any]", skills)
         ]
     }

@@ -43,7 +43,7 @@ def _part(part: types.Part) -> wire.Part:
         raw=part.base64,
         url=part.url,
         data=part.data,
-        metadata=part.metadata,  # type: ignore[arg-type] -- a mapping is all that is needed
+        metadata=part.metadata,
         filename=part.filename,
         media_type=part.media_type,
     )
