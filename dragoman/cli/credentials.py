@@ -1,0 +1,145 @@
+"""Credentials: which of them a call carries, as the card declares, and what never reaches a screen."""
+
+import re
+from base64 import b64encode, urlsafe_b64encode
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus
+
+from dragoman.types.card import (
+    AgentCard,
+    APIKeySecurityScheme,
+    HTTPAuthSecurityScheme,
+    MutualTlsSecurityScheme,
+    OAuth2SecurityScheme,
+    OpenIdConnectSecurityScheme,
+    SecurityScheme,
+)
+
+__all__ = ["Attachment", "Redactor", "attach"]
+
+_HARMLESS = frozenset({"a2a-extensions", "accept-language", "traceparent", "tracestate", "user-agent", "x-request-id"})
+"""Service parameters whose values may be shown."""
+
+_MASK = "[redacted]"
+_USER_INFO = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_SHORTEST_PIECE = 8
+
+
+class Redactor:
+    """The one place where secrets are taken out of text, in whatever spelling they come."""
+
+    def __init__(self) -> None:
+        self._spellings: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def hide(self, secret: str) -> None:
+        """From now on this is not shown: raw, in base64, or quoted for a URL or a JSON string."""
+        raw = secret.encode("utf-8", "surrogatepass")
+        encoded = {b64encode(raw).decode().rstrip("="), urlsafe_b64encode(raw).decode().rstrip("=")}
+        escaped = secret.replace("\\", "\\\\").replace('"', '\\"')
+        quoted = {quote(raw), quote(raw, safe=""), quote_plus(raw), repr(secret)[1:-1], escaped}
+        self._spellings |= {spelling for spelling in {secret} | encoded | quoted if spelling}
+        ordered = sorted(self._spellings, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE)
+
+    def hide_parameter(self, name: str, value: str) -> None:
+        """Hides the value of a service parameter, and its longer words, unless the name is known to be harmless."""
+        if name.lower() in _HARMLESS or not value:
+            return
+        self.hide(value)
+        for piece in re.split(r"[\s;,=]+", value):
+            if len(piece) >= _SHORTEST_PIECE:
+                self.hide(piece)
+
+    def __call__(self, text: str) -> str:
+        """The text without any secret, and without the user information of URLs."""
+        shown = self._pattern.sub(_MASK, text) if self._pattern is not None else text
+        return _USER_INFO.sub(_MASK, shown)
+
+
+class Attachment(NamedTuple):
+    """What each call carries, and what the user should know about it."""
+
+    headers: dict[str, str]
+    query: dict[str, str]
+    warnings: tuple[str, ...]
+    missing: tuple[str, ...]
+    """Names of schemes of which the card demands one, where nothing was given that fits any."""
+
+    @property
+    def carries_credentials(self) -> bool:
+        return bool(self.headers or self.query)
+
+
+def attach(card: AgentCard, *, bearer: str | None, api_key: str | None) -> Attachment:
+    """Puts each credential where a scheme of the card declares it; what no scheme takes is not sent.
+
+    Schemes named in the card's security requirements come before others.
+    """
+    schemes = _by_precedence(card)
+    headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    warnings: list[str] = []
+    if bearer is not None:
+        if any(_takes_bearer(scheme) for scheme in schemes.values()):
+            headers["authorization"] = f"Bearer {bearer}"
+        else:
+            warnings.append(_unused("bearer token", "--bearer"))
+    if api_key is not None:
+        place = next((s for s in schemes.values() if isinstance(s, APIKeySecurityScheme)), None)
+        if place is None:
+            warnings.append(_unused("API key", "--api-key"))
+        else:
+            _put_key(place, api_key, headers, query)
+    return Attachment(headers, query, tuple(warnings), _missing(card, bearer=bearer, api_key=api_key))
+
+
+def _unused(what: str, flag: str) -> str:
+    return (
+        f"the card declares no scheme that takes a {what}; {flag} was not sent. "
+        "A header that the agent expects beyond its card can be sent with --svc-param NAME:VALUE"
+    )
+
+
+def _put_key(scheme: APIKeySecurityScheme, key: str, headers: dict[str, str], query: dict[str, str]) -> None:
+    match scheme.location.lower():
+        case "query":
+            query[scheme.name] = key
+        case "cookie":
+            headers["cookie"] = f"{scheme.name}={key}"
+        case _:
+            headers[scheme.name.lower()] = key
+
+
+def _by_precedence(card: AgentCard) -> dict[str, SecurityScheme]:
+    named = [name for requirement in card.security_requirements for name in requirement]
+    order = [*dict.fromkeys(name for name in named if name in card.security_schemes), *card.security_schemes]
+    return {name: card.security_schemes[name] for name in order}
+
+
+def _missing(card: AgentCard, *, bearer: str | None, api_key: str | None) -> tuple[str, ...]:
+    wanted: list[str] = []
+    for requirement in card.security_requirements:
+        lacking = [
+            name
+            for name in requirement
+            if not _met(card.security_schemes.get(name), has_bearer=bearer is not None, has_key=api_key is not None)
+        ]
+        if not lacking:
+            return ()
+        wanted += lacking
+    return tuple(dict.fromkeys(wanted))
+
+
+def _met(scheme: SecurityScheme | None, *, has_bearer: bool, has_key: bool) -> bool:
+    if isinstance(scheme, APIKeySecurityScheme):
+        return has_key
+    if scheme is None or isinstance(scheme, MutualTlsSecurityScheme):
+        return True
+    return has_bearer and _takes_bearer(scheme)
+
+
+def _takes_bearer(scheme: SecurityScheme) -> bool:
+    if isinstance(scheme, HTTPAuthSecurityScheme):
+        return scheme.scheme.lower() == "bearer"
+    return isinstance(scheme, OAuth2SecurityScheme | OpenIdConnectSecurityScheme)

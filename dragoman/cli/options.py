@@ -1,0 +1,359 @@
+"""The global options: one table, from which flags, variables, files and defaults are read alike.
+
+A value comes from the first of: flag, environment, local file, global file, built-in default. Each option has the
+variable `A2ACLI_` plus its long name in upper snake case, but for `--stream`, which only a flag switches on.
+"""
+
+import functools
+import importlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from dragoman.cli import dotenv
+from dragoman.cli.values import duration, json_object, output_format, pair, switch, text, version
+
+__all__ = ["SETTINGS", "Command", "Given", "Group", "Settings", "given_to", "settings_of", "wants_json"]
+
+Given = dict[str, Any]
+"""What stood on the command line: raw strings, lists of them, or True for switches."""
+
+
+class Setting(NamedTuple):
+    """A global option. `many` ones collect, and are comma-separated in a variable."""
+
+    name: str
+    read: Callable[[str], Any]
+    help: str
+    default: Any = None
+    shorts: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    is_switch: bool = False
+    many: bool = False
+    metavar: str | None = None
+    variable: bool = True
+
+    @property
+    def key(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
+    def env(self) -> str:
+        return dotenv.PREFIX + self.key.upper()
+
+
+_SECRET = "Shows up in the process table and the shell history: prefer the variable."  # noqa: S105 - words of the help
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "agent-card", text, "The agent: host, origin, card URL, file:// URL or path.", shorts=("-a",), metavar="REF"
+    ),
+    Setting("output", output_format, "Format: text or json.", "text", shorts=("-o",), metavar="FORMAT"),
+    Setting("stream", switch, "Follow live (send, task subscribe).", False, is_switch=True, variable=False),
+    Setting(
+        "async",
+        switch,
+        "Return the ids at once instead of waiting.",
+        False,
+        aliases=("--return-immediately", "--no-wait"),
+        is_switch=True,
+    ),
+    Setting(
+        "wait",
+        switch,
+        "Wait until the task is terminal or interrupted (what send does unless told --async).",
+        False,
+        aliases=("--watch",),
+        is_switch=True,
+    ),
+    Setting("poll-interval", duration, "Shortest time between two polls.", 2.0, metavar="DURATION"),
+    Setting("timeout", duration, "Longest time to wait; the task goes on.", 600.0, metavar="DURATION"),
+    Setting("task-id", text, "Continue this task.", metavar="ID"),
+    Setting("context-id", text, "Send into this context.", metavar="ID"),
+    Setting(
+        "transport",
+        text,
+        "Binding to prefer, highest first: JSONRPC, HTTP+JSON (or rest), GRPC. Repeatable. By default the card's order.",
+        (),
+        many=True,
+        metavar="BINDING",
+    ),
+    Setting(
+        "a2a-version",
+        version,
+        "Protocol version to use. By default the highest that both sides share, 1.0 at least.",
+        metavar="VERSION",
+    ),
+    Setting("bearer", text, f"Bearer token, sent as the card's scheme says. {_SECRET}", metavar="TOKEN"),
+    Setting("api-key", text, f"API key, sent as the card's scheme says. {_SECRET}", metavar="KEY"),
+    Setting("svc-param", pair, "Service parameter, sent as a header. Repeatable.", (), many=True, metavar="NAME:VALUE"),
+    Setting("metadata", json_object, "Metadata of the request: a JSON object.", metavar="JSON"),
+    Setting(
+        "insecure",
+        switch,
+        "Do not verify TLS certificates (verified by default). Warns.",
+        False,
+        is_switch=True,
+    ),
+    Setting("config", text, "Configuration file in place of the nearest .env.", metavar="PATH"),
+    Setting("verbose", switch, "Show all data exchanged (by default concise).", False, is_switch=True),
+    Setting("debug", switch, "Show on standard error what the program does.", False, is_switch=True),
+)
+
+
+class _Layer(NamedTuple):
+    """One layer of configuration: where it comes from, and its raw values by option key."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+class Settings:
+    """The effective values. `given` is what stood on the command line, for commands to be printed."""
+
+    def __init__(self, values: Mapping[str, Any], given: Given, sources: Mapping[str, str]) -> None:
+        self.given = given
+        self.sources = sources
+        """Per option key, the name of the layer that its value comes from."""
+        self.agent_card: str | None = values["agent_card"]
+        self.json: bool = values["output"] == "json"
+        self.stream: bool = values["stream"]
+        self.detached: bool = values["async"]
+        self.wait: bool = values["wait"]
+        self.poll_interval: float = values["poll_interval"]
+        self.timeout: float = values["timeout"]
+        self.task_id: str | None = values["task_id"]
+        self.context_id: str | None = values["context_id"]
+        self.transport: tuple[str, ...] = values["transport"]
+        self.a2a_version: str | None = values["a2a_version"]
+        self.bearer: str | None = values["bearer"]
+        self.api_key: str | None = values["api_key"]
+        self.service_parameters: tuple[tuple[str, str], ...] = values["svc_param"]
+        self.metadata: dict[str, Any] | None = values["metadata"]
+        self.insecure: bool = values["insecure"]
+        self.config: str | None = values["config"]
+        self.verbose: bool = values["verbose"]
+        self.debug: bool = values["debug"]
+
+    def task_named(self, positional: str | None) -> str:
+        """The id of the task that a command is about: the argument, else `--task-id`.
+
+        Raises:
+            click.UsageError: there is none, or the command line names two.
+        """
+        flag = self.given.get("task_id")
+        if positional and flag and positional != flag:
+            raise click.UsageError(f"the task id is given twice: {positional} and --task-id {flag}")
+        named = positional or self.task_id
+        if not named:
+            raise click.UsageError("the id of a task is missing")
+        return named
+
+
+class _GlobalOption(click.Option):
+    """An option of the table; its value goes to what is `Given`, the later of two places winning."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(
+            [*setting.shorts, f"--{setting.name}", *setting.aliases, f"given_{setting.key}"],
+            is_flag=setting.is_switch,
+            multiple=setting.many,
+            expose_value=False,
+            callback=_remember,
+            help=_help_of(setting),
+            metavar=setting.metavar,
+            default=None,
+            type=None if setting.is_switch else click.UNPROCESSED,
+        )
+
+
+def _help_of(setting: Setting) -> str:
+    notes: list[str] = []
+    if setting.variable:
+        notes.append(f"variable {setting.env}")
+    if setting.default not in (None, ()) and not setting.is_switch:
+        shown = setting.default if isinstance(setting.default, str) else f"{setting.default:g}s"
+        notes.append(f"default: {shown}")
+    return f"{setting.help}  [{'; '.join(notes)}]" if notes else setting.help
+
+
+def given_to(ctx: click.Context) -> Given:
+    """What stood on the command line so far, before and after the command's name."""
+    found: Given = ctx.find_root().ensure_object(dict)
+    return found
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    key = str(param.name).removeprefix("given_")
+    if value is None or value is False or value == ():
+        return
+    given = given_to(ctx)
+    if isinstance(value, tuple):
+        given.setdefault(key, []).extend(value)
+    else:
+        given[key] = value
+
+
+class Command(click.Command):
+    """A command that takes the global options too, and lists them apart from its own."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *_global_options()]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _write_options(self, ctx, formatter)
+
+
+class Group(click.Group):
+    """A group whose commands are imported only when they are named.
+
+    `commands_at` maps each name to `module:object` and to what the help says about it.
+    """
+
+    def __init__(self, *args: Any, commands_at: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, no_args_is_help=False, **kwargs)
+        self.commands_at = commands_at
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands_at)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = self.commands_at.get(cmd_name)
+        if place is None:
+            return None
+        module, _, name = place[0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *_global_options()]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in self.commands_at.items()])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        _write_options(self, ctx, formatter)
+
+
+def _write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    own: list[tuple[str, str]] = []
+    shared: list[tuple[str, str]] = []
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx)
+        if record is not None and record[1]:
+            (shared if isinstance(param, _GlobalOption) else own).append(record)
+    with formatter.section("Options"):
+        formatter.write_dl(own)
+    with formatter.section("Global options, before or after the command"):
+        formatter.write_dl(shared)
+
+
+@functools.cache
+def _global_options() -> tuple[click.Option, ...]:
+    return tuple(_GlobalOption(setting) for setting in SETTINGS)
+
+
+def settings_of(given: Given) -> Settings:
+    """The effective settings.
+
+    Raises:
+        click.UsageError: a value cannot be read, or two options contradict each other.
+    """
+    _refuse_contradictions(given)
+    layers = _layers(given)
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for setting in SETTINGS:
+        values[setting.key], sources[setting.key] = _resolved(setting, layers)
+    rank = [layer.name for layer in layers]
+    if values["stream"]:
+        values["async"] = False
+    elif values["async"] and values["wait"]:
+        waits = rank.index(sources["wait"]) <= rank.index(sources["async"])
+        values["async" if waits else "wait"] = False
+    return Settings(values, given, sources)
+
+
+def _refuse_contradictions(given: Given) -> None:
+    for other in ("wait", "stream"):
+        if given.get("async") and given.get(other):
+            raise click.UsageError(f"--async and --{other} exclude each other")
+
+
+def _layers(given: Given) -> list[_Layer]:
+    environment = _by_key(os.environ)
+    config = given.get("config") or environment.get("config")
+    local = Path(config).expanduser() if config else dotenv.nearest(Path.cwd())
+    layers = [_Layer("flag", given), _Layer("environment", environment)]
+    if local is not None:
+        layers.append(_file_layer(local))
+    everywhere = Path("~").expanduser() / dotenv.GLOBAL_FILE
+    if everywhere.is_file():
+        layers.append(_file_layer(everywhere))
+    return layers
+
+
+def _file_layer(path: Path) -> _Layer:
+    try:
+        return _Layer(str(path), _by_key(dotenv.read(path)))
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"cannot read the configuration file {path}: {error}") from error
+
+
+def _by_key(variables: Mapping[str, str]) -> dict[str, str]:
+    """Raw values by option key; an empty value counts as none."""
+    return {
+        setting.key: variables[setting.env]
+        for setting in SETTINGS
+        if setting.variable and variables.get(setting.env, "").strip()
+    }
+
+
+def _resolved(setting: Setting, layers: Sequence[_Layer]) -> tuple[Any, str]:
+    for layer in layers:
+        raw = layer.values.get(setting.key)
+        if raw is None or raw == "":
+            continue
+        try:
+            return _read(setting, raw), layer.name
+        except ValueError as error:
+            place = f"--{setting.name}" if layer.name == "flag" else f"{setting.env} ({layer.name})"
+            raise click.UsageError(f"{place}: {error}") from error
+    return setting.default, "built-in"
+
+
+def _read(setting: Setting, raw: Any) -> Any:
+    if raw is True:
+        return True
+    if not setting.many:
+        return setting.read(raw)
+    items = raw if isinstance(raw, list) else raw.split(",")
+    return tuple(setting.read(item) for item in items if item)
+
+
+def wants_json(argv: Sequence[str]) -> bool:
+    """Whether errors are due as JSON, read without trust in the rest of the command line."""
+    chosen = None
+    for position, word in enumerate(argv):
+        if word in ("-o", "--output"):
+            chosen = "".join(argv[position + 1 : position + 2])
+        elif word.startswith("--output="):
+            chosen = word.partition("=")[2]
+        elif word.startswith("-o"):
+            chosen = word.removeprefix("-o")
+    if chosen is None:
+        chosen = _configured_output()
+    return chosen.strip().lower() == "json"
+
+
+def _configured_output() -> str:
+    try:
+        layers = _layers({})
+    except click.UsageError:
+        return "text"
+    return next((layer.values["output"] for layer in layers if "output" in layer.values), "text")

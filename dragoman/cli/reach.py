@@ -1,0 +1,153 @@
+"""From the options to an agent: its card, the interface to use, and a client that carries the credentials."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import click
+import msgspec
+
+from dragoman.cli.credentials import Attachment, attach
+from dragoman.cli.failures import CredentialsMissing
+from dragoman.cli.invocation import Invocation
+from dragoman.cli.wirelog import Wire
+from dragoman.client.client import Client
+from dragoman.client.connect import connect
+from dragoman.client.discovery import CardCache, CardNotFound, CardSource, NoUsableInterface, locate
+from dragoman.client.transport import AiohttpTransport
+from dragoman.client.wire import code_of
+from dragoman.errors import ConfigurationError, VersionNotSupportedError
+from dragoman.types.card import AgentCard, AgentInterface
+
+__all__ = ["Reached", "card_of", "reached"]
+
+_VERSIONS = ("1.0",)
+_BINDINGS = ("JSONRPC", "HTTP+JSON")
+_SPELLINGS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "http+json": "HTTP+JSON", "grpc": "GRPC"}
+
+
+class Reached(NamedTuple):
+    """An agent that can be called."""
+
+    card: AgentCard
+    interface: AgentInterface
+    client: Client
+
+
+async def card_of(invocation: Invocation) -> AgentCard:
+    """The card that `--agent-card` names, fetched without any credential.
+
+    Raises:
+        click.UsageError: no agent is named, or in a way that means nothing.
+        VersionNotSupportedError: `--a2a-version` asks for one that is not spoken.
+        CardNotFound, CardInvalid, TransportError: as the fetch ends.
+    """
+    settings = invocation.settings
+    if not settings.agent_card:
+        raise click.UsageError("name the agent: -a/--agent-card REF (or A2ACLI_AGENT_CARD)")
+    version = _version(invocation)
+    transport = Wire(_transport(invocation), invocation.out)
+    try:
+        place = locate(_reference(settings.agent_card))
+        return await CardSource(place, transport, CardCache(), {"a2a-version": version}).card()
+    except ConfigurationError as error:
+        raise click.UsageError(f"--agent-card: {error}") from error
+    finally:
+        await transport.aclose()
+
+
+@asynccontextmanager
+async def reached(invocation: Invocation) -> AsyncIterator[Reached]:
+    """The agent, ready to be called over the interface that its card and the options choose."""
+    card = await card_of(invocation)
+    interface = _choose(card, invocation)
+    attachment = _armed(card, interface, invocation)
+    invocation.out.debug(
+        f"interface: {interface.protocol_binding} {interface.protocol_version} {interface.url}"
+        + (f" (tenant {interface.tenant})" if interface.tenant else "")
+    )
+    invocation.code_of = lambda error: code_of(error, interface.protocol_binding)
+    wire = Wire(_transport(invocation), invocation.out, attachment, _parameters(invocation))
+    narrowed = msgspec.structs.replace(card, supported_interfaces=(interface,))
+    try:
+        async with connect(narrowed, http=wire) as client:
+            yield Reached(card, interface, client)
+    finally:
+        await wire.aclose()
+
+
+def _transport(invocation: Invocation) -> AiohttpTransport:
+    return AiohttpTransport(verify=not invocation.settings.insecure)
+
+
+def _reference(named: str) -> str:
+    """The reference as it is, unless it can only mean a file that is not there."""
+    if "://" not in named and named.endswith(".json") and not Path(named).expanduser().is_file():
+        raise CardNotFound(f"there is no file {named}")
+    return named
+
+
+def _version(invocation: Invocation) -> str:
+    asked = invocation.settings.a2a_version
+    if asked is not None and asked not in _VERSIONS:
+        raise VersionNotSupportedError(f"protocol version {asked} is not supported; supported: {', '.join(_VERSIONS)}")
+    return asked or _VERSIONS[0]
+
+
+def _choose(card: AgentCard, invocation: Invocation) -> AgentInterface:
+    """The first usable interface, in the order of `--transport` and then that of the card."""
+    current = [each for each in card.supported_interfaces if _minor(each) in _VERSIONS]
+    if card.supported_interfaces and not current:
+        offered = ", ".join(dict.fromkeys(_minor(each) for each in card.supported_interfaces))
+        raise VersionNotSupportedError(f"the agent offers {offered}; supported: {', '.join(_VERSIONS)}")
+    usable = [each for each in current if each.protocol_binding in _BINDINGS]
+    for wish in invocation.settings.transport:
+        binding = _SPELLINGS.get(wish.lower(), wish)
+        for interface in usable:
+            if interface.protocol_binding == binding:
+                return interface
+        invocation.out.debug(f"transport {wish}: not offered or not supported, skipped")
+    if usable:
+        return usable[0]
+    offered = ", ".join(dict.fromkeys(each.protocol_binding for each in card.supported_interfaces))
+    raise NoUsableInterface(f"no binding of the agent is supported here; it offers: {offered or 'none'}")
+
+
+def _minor(interface: AgentInterface) -> str:
+    return ".".join(interface.protocol_version.split(".")[:2])
+
+
+def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation) -> Attachment:
+    settings = invocation.settings
+    attachment = attach(card, bearer=settings.bearer, api_key=settings.api_key)
+    for warning in attachment.warnings:
+        invocation.out.warn(warning)
+    for name in (*attachment.headers, *attachment.query):
+        invocation.out.debug(f"credential sent as {name}")
+    carries = attachment.carries_credentials or bool(settings.service_parameters)
+    _warn_of_exposure(interface, invocation, carries=carries)
+    if attachment.missing and not settings.service_parameters:
+        raise CredentialsMissing(f"the card asks for credentials ({', '.join(attachment.missing)}) and none was given")
+    return attachment
+
+
+def _warn_of_exposure(interface: AgentInterface, invocation: Invocation, *, carries: bool) -> None:
+    address = urlsplit(interface.url)
+    if invocation.settings.insecure:
+        invocation.out.warn("--insecure: the certificate of the agent is not verified")
+        if carries:
+            invocation.out.warn("SECURITY: credentials are sent to an agent whose identity nobody verified")
+    elif carries and address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
+        invocation.out.warn("SECURITY: credentials are sent without encryption")
+
+
+def _parameters(invocation: Invocation) -> dict[str, str]:
+    merged: dict[str, str] = {}
+    for name, value in invocation.settings.service_parameters:
+        key = name.lower()
+        if key == "a2a-version":
+            raise click.UsageError("--svc-param: the version is chosen with --a2a-version")
+        merged[key] = f"{merged[key]}, {value}" if key in merged else value
+    return merged

@@ -1,0 +1,97 @@
+"""`dragoman serve`: an agent from a file or a module, on a port."""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from dragoman.agent import Agent
+
+__all__ = ["serve"]
+
+
+@click.command("serve", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("target")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=9999, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
+)
+@click.option(
+    "--store", metavar="URL", help="Where tasks are kept: memory, or sqlite:///PATH. By default what the agent says."
+)
+def serve(target: str, host: str, port: int, store: str | None) -> None:
+    """Serve the agent TARGET: path/to/file.py:name or module:name.
+
+    The name may be left out where there is one agent only, or one that is called agent.
+    """
+    agent = _agent_at(target)
+    agent.run(host, port, store=store, announce=_announce)
+
+
+def _announce(line: str) -> None:
+    click.echo(line)
+
+
+def _agent_at(target: str) -> "Agent":
+    place, name = _split(target)
+    module = _file(Path(place)) if place.endswith(".py") else _module(place)
+    return _agent_in(module, name, place)
+
+
+def _split(target: str) -> tuple[str, str]:
+    """The name stands behind the last colon, unless that is the one of a drive or of nothing."""
+    place, colon, name = target.rpartition(":")
+    if not colon or not place or "/" in name or "\\" in name:
+        return target, ""
+    return place, name
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise click.UsageError(f"there is no file {path}")
+    # A module beside the file can be imported, as when the file is run itself.
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # What is missing may also be something that the module itself imports: that is its own error.
+        if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
+            raise
+        raise click.UsageError(
+            f"there is no module {name}; a file is named by its path, such as ./{name}.py"
+        ) from error
+
+
+def _agent_in(module: ModuleType, name: str, place: str) -> "Agent":
+    from dragoman.agent import Agent
+
+    agents = {key: value for key, value in vars(module).items() if isinstance(value, Agent)}
+    if name:
+        if name in agents:
+            return agents[name]
+        raise click.UsageError(f"{place} has no agent {name!r}; {_told(agents)}")
+    if "agent" in agents:
+        return agents["agent"]
+    if len({id(agent) for agent in agents.values()}) == 1:
+        return next(iter(agents.values()))
+    raise click.UsageError(f"name the agent to serve as {place}:NAME; {_told(agents)}")
+
+
+def _told(agents: "dict[str, Agent]") -> str:
+    return f"agents there: {', '.join(agents)}" if agents else "there is none"

@@ -1,0 +1,74 @@
+"""What stands between the client and the network: credentials put on, and the exchange told under `--debug`."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import quote
+
+from dragoman.cli.credentials import Attachment
+from dragoman.cli.output import Output
+from dragoman.client.transport import HttpResponse, HttpTransport
+
+__all__ = ["Wire"]
+
+_NOTHING = Attachment({}, {}, (), ())
+
+
+class Wire:
+    """A transport that adds headers and query members to each request and tells the exchange, redacted."""
+
+    def __init__(
+        self,
+        inner: HttpTransport,
+        out: Output,
+        attachment: Attachment = _NOTHING,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._inner = inner
+        self._out = out
+        self._headers = {**(headers or {}), **attachment.headers}
+        self._query = "&".join(
+            f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in attachment.query.items()
+        )
+
+    @asynccontextmanager
+    async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator[HttpResponse]:
+        sent = {**headers, **self._headers}
+        address = url + ("&" if "?" in url else "?") + self._query if self._query else url
+        self._out.debug(f"> {method} {address}")
+        for name, value in sent.items():
+            self._out.debug(f"> {name}: {value}")
+        if body:
+            self._out.debug(f"> {body.decode('utf-8', 'replace')}")
+        async with self._inner.open(method, address, sent, body) as response:
+            self._out.debug(f"< {response.status}")
+            for name, value in response.headers.items():
+                self._out.debug(f"< {name}: {value}")
+            yield _Told(response, self._out)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Told:
+    """An answer whose body is told line by line, so that no secret is cut in two."""
+
+    def __init__(self, response: HttpResponse, out: Output) -> None:
+        self._response = response
+        self._out = out
+        self.status = response.status
+        self.headers = response.headers
+
+    async def body(self) -> AsyncIterator[bytes]:
+        pending = b""
+        try:
+            async for chunk in self._response.body():
+                *lines, pending = (pending + chunk).split(b"\n")
+                for line in lines:
+                    self._tell(line)
+                yield chunk
+        finally:
+            self._tell(pending)
+
+    def _tell(self, line: bytes) -> None:
+        if line:
+            self._out.debug(f"< {line.decode('utf-8', 'replace')}")
