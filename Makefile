@@ -26,7 +26,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 .PHONY: demo test check lint types bench lock peers clean
 
 demo: .venv/ready
-	@$(BIN)/python scripts/demo.py
+	@$(BIN)/python -m scripts.demo
 
 test: lint types peers
 	@$(BIN)/python -m pytest
