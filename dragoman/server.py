@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, MutableSequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -10,8 +10,8 @@ from dragoman.buses.memory import MemoryBus
 from dragoman.core.capability import activated_extensions
 from dragoman.dialects.card import encode_card
 from dragoman.dialects.negotiate import Negotiator
-from dragoman.dialects.v1_0.jsonrpc import JsonRpcDialect
-from dragoman.dialects.v1_0.rest import RestDialect
+from dragoman.dialects.v1_0.jsonrpc import JsonRpc
+from dragoman.dialects.v1_0.rest import Rest
 from dragoman.engine.service import Service
 from dragoman.engine.world import Limits, RandomIds, SystemClock, World
 from dragoman.hosts.asgi import Application
@@ -29,6 +29,10 @@ from dragoman.types.requests import ServiceParameters
 __all__ = ["Application", "Binding", "LocalCalls", "Server", "Settings", "serve"]
 
 
+# With its slash the JSON-RPC endpoint is inside any mount; without it frameworks redirect before it is reached.
+_ENDPOINTS = {"JSONRPC": "/", "HTTP+JSON": ""}
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent is served; what each means is told at `Agent`."""
 
@@ -36,8 +40,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None
     extended_card: AgentCard | None
     trusted_proxies: tuple[str, ...]
-    missing_version: str
-    media_type: str
+    missing_version: Literal["strict", "by-grammar"]
+    media_type: Literal["accept", "json"]
     bindings: tuple[Binding, ...]
     max_body_bytes: int
     cancel_grace: float
@@ -93,7 +97,7 @@ class Server:
         self._executor = executor
         self._card = card
         self._settings = settings
-        self._dialects = (JsonRpcDialect(), RestDialect(media_type=settings.media_type))
+        self._dialects = (JsonRpc(), Rest(media_type=settings.media_type))
         self._live = live
         self._state = asyncio.Lock()
         self._opened = False
@@ -117,7 +121,9 @@ class Server:
         base = (self._settings.url or base).rstrip("/")
         interfaces = [
             AgentInterface(
-                url=dialect.interface_url(base), protocol_binding=dialect.binding, protocol_version=dialect.version
+                url=base + _ENDPOINTS[dialect.binding],
+                protocol_binding=dialect.binding,
+                protocol_version=dialect.version,
             )
             for dialect in self._dialects
         ]

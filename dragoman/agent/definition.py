@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import msgspec
 
@@ -52,8 +52,8 @@ class Agent:
         trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed.
         missing_version: How a request without `A2A-Version` is taken: `strict` refuses it, as the specification has
             it (section 3.6.2), `by-grammar` takes it for what it looks like.
-        media_type: `negotiate` answers HTTP+JSON with `application/a2a+json` unless the caller asks otherwise;
-            `json` always with `application/json`.
+        media_type: `accept` answers HTTP+JSON with `application/a2a+json` unless the caller accepts only
+            `application/json`; `json` always with that.
         bindings: Further bindings from outside, served and declared beside the built-in ones.
         max_body_bytes: Longest request body; beyond it callers get 413. Default 16 MiB.
         cancel_grace: Seconds that a cancelled handler has to clean up.
@@ -80,8 +80,8 @@ class Agent:
         interfaces: Sequence[AgentInterface] | None = None,
         extended_card: AgentCard | None = None,
         trusted_proxies: Sequence[str] = (),
-        missing_version: str = "strict",
-        media_type: str = "negotiate",
+        missing_version: Literal["strict", "by-grammar"] = "strict",
+        media_type: Literal["accept", "json"] = "accept",
         bindings: Sequence[Binding] = (),
         max_body_bytes: int = 16 * 1024 * 1024,
         cancel_grace: float = 5.0,
@@ -137,6 +137,8 @@ class Agent:
     @overload
     def skill(
         self,
+        handler: None = None,
+        /,
         *,
         tags: Sequence[str] = (),
         id: str | None = None,

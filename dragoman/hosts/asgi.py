@@ -86,7 +86,7 @@ class Application:
         try:
             body = await read_body(scope, headers, receive, self._max_body_bytes, self._service.limits.body_timeout)
         except A2AError as error:
-            dialect = self._negotiator.dialect(request)
+            dialect = self._negotiator.choose(request)
             reply = dialect.encode_error(error, None)
             if isinstance(error, RequestTooLargeError):
                 reply.headers["connection"] = "close"
