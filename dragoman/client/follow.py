@@ -69,10 +69,10 @@ async def followed(
 
 
 async def settled(view: TaskView, events: Events) -> None:
-    """Reads until the view is settled, and no further."""
+    """Reads until the view is settled: to the end if that comes by itself, so that its connection is given back."""
     async with aclosing(events):
         async for _ in events:
-            if view.settled:
+            if view.settled and not view.ended:
                 return
 
 
