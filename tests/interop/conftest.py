@@ -80,7 +80,7 @@ def seen(pair: str, binding: str, request: pytest.FixtureRequest) -> Facts:
     if client == "python client":
         return _driven([_installed(PYTHON_SDK), str(PEERS / "python_client.py"), *arguments])
     if client == "javascript client":
-        return _driven([_node(), str(PEERS / "js_client.mjs"), _installed(JS_SDK), *arguments])
+        return _driven([_node(), str(PEERS / "js_client.mjs"), *arguments, _installed(JS_SDK)])
     return see(*arguments)
 
 
@@ -88,7 +88,7 @@ def _driven(argv: list[str]) -> Facts:
     """Runs a peer's script to its end; a scenario that broke fails the test that asks for it."""
     run = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False)
     assert run.returncode == 0, run.stderr
-    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    lines: list[dict[str, Any]] = [json.loads(line) for line in run.stdout.splitlines()]
     return {line["scenario"]: line for line in lines}
 
 
