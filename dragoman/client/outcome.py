@@ -1,6 +1,6 @@
 """How what a caller asked for can end, other than well."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import DragomanError
 from dragoman.types.task import Task, TaskState
@@ -29,9 +29,10 @@ class InputRequired(DragomanError):
 
     handle: "TaskHandle"
 
-    def __init__(self, handle: "TaskHandle") -> None:
+    def __init__(self, task: Task, handle: Any) -> None:
+        # Any: the synchronous facade raises its own kind, with its own handles.
         self.handle = handle
-        self.task = handle.task
+        self.task = task
         message = self.task.status.message
         self.question = message.text if message is not None else ""
         """The agent's words; empty if it gave none."""

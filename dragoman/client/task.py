@@ -66,9 +66,9 @@ class TaskHandle:
             case TaskState.COMPLETED:
                 return self.task
             case TaskState.INPUT_REQUIRED:
-                raise InputRequired(self)
+                raise InputRequired(self.task, self)
             case TaskState.AUTH_REQUIRED:
-                raise AuthRequired(self)
+                raise AuthRequired(self.task, self)
             case _:
                 raise TaskFailed(self.task)
 
