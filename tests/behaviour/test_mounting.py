@@ -1,0 +1,190 @@
+"""Mounted under a path, in other frameworks, beside other agents, and with bindings from outside."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from dragoman.dialects.base import HttpRequest
+from dragoman.operations import SEND_MESSAGE
+from dragoman.ports.call import CallContext
+from dragoman.types import Message, Part, Role
+from dragoman.types.requests import SendMessageRequest
+from tests.behaviour.agents import direct, echo
+from tests.behaviour.manifest import requirement
+from tests.behaviour.wire import BINDINGS, Start, card_of, message, wire_to
+
+MOUNTS = {
+    "alone": lambda agent, path: agent.asgi(),
+    "starlette": lambda agent, path: Starlette(routes=[Mount(path, agent.asgi())]),
+    "fastapi": lambda agent, path: _in_fastapi(agent, path),
+    "mounted": lambda agent, path: _by_itself(agent, path),
+}
+
+
+def _in_fastapi(agent: Any, path: str) -> Any:
+    app = FastAPI()
+    app.mount(path, agent.asgi())
+    return app
+
+
+def _by_itself(agent: Any, path: str) -> Any:
+    app = FastAPI()
+    agent.mount(app, path)
+    return app
+
+
+@pytest.mark.parametrize("how", sorted(MOUNTS))
+async def test_an_agent_works_wherever_it_is_mounted(started: Start, binding: str, how: str) -> None:
+    path = "" if how == "alone" else "/agents/echo"
+    bridge = await started(MOUNTS[how](echo(), path))
+    card = await card_of(bridge, path)
+    assert all(entry["url"].startswith(f"http://agent.example{path}") for entry in card["supportedInterfaces"])
+    wire = await wire_to(bridge, binding, path)
+    task = await wire.send("hi")
+    assert (await wire.get(task["id"]))["artifacts"][0]["parts"] == [{"text": "hi"}]
+    async with wire.send_stream("streamed") as stream:
+        assert len(await stream.payloads()) >= 3
+    assert (await wire.send("in a tenant", tenant="acme"))["artifacts"]
+
+
+@pytest.mark.parametrize("how", sorted(set(MOUNTS) - {"starlette", "fastapi"}))
+async def test_json_rpc_answers_with_and_without_a_slash_and_never_redirects(started: Start, how: str) -> None:
+    path = "" if how == "alone" else "/agents/echo"
+    bridge = await started(MOUNTS[how](echo(), path))
+    wire = await wire_to(bridge, "JSONRPC", path)
+    request = wire.request("SendMessage", {"message": message()})
+    base = request.path.rstrip("/")
+    for spelled in {base or "/", base + "/"}:
+        reply = await bridge.send(HttpRequest("POST", spelled, "", request.headers, request.body))
+        assert reply.status == 200, spelled
+        assert "task" in json.loads(reply.body)["result"]
+
+
+@requirement("R-T-02")
+async def test_several_agents_live_in_one_application_each_with_its_card(started: Start, binding: str) -> None:
+    app = FastAPI()
+    first, second = echo(), direct()
+    first.mount(app, "/first")
+    second.mount(app, "/second")
+    bridge = await started(app)
+    assert (await card_of(bridge, "/first"))["name"] == "Echo"
+    assert (await card_of(bridge, "/second"))["name"] == "Direct"
+    one, other = await wire_to(bridge, binding, "/first"), await wire_to(bridge, binding, "/second")
+    task = await one.send("hi")
+    assert list(await other.call("SendMessage", {"message": message("hi")})) == ["message"]
+    assert (await other.call("ListTasks"))["totalSize"] == 0
+    assert (await one.get(task["id"]))["id"] == task["id"]
+
+
+async def test_what_is_not_the_agents_is_left_to_the_application(started: Start) -> None:
+    app = FastAPI()
+
+    @app.get("/health")
+    def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    echo().mount(app, "/agent")
+    bridge = await started(app)
+    reply = await bridge.send(HttpRequest("GET", "/health", "", {"host": "agent.example"}))
+    assert (reply.status, json.loads(reply.body)) == (200, {"status": "ok"})
+
+
+class PlainText:
+    """A binding of our own making: a line of text in, a line of text out, at `/plain`."""
+
+    uri = "https://bindings.example/plain-text/v1"
+    version = "1.0"
+
+    def url(self, base: str) -> str:
+        return f"{base}/plain"
+
+    def takes(self, scope: Mapping[str, Any], path: str) -> bool:
+        return scope["type"] == "http" and path == "/plain"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any, service: Any) -> None:
+        said = (await receive())["body"].decode()
+        sent = Message(message_id="plain", role=Role.USER, parts=(Part(text=said),))
+        task = await service.call(SEND_MESSAGE, SendMessageRequest(message=sent), CallContext())
+        headers = [(b"content-type", b"text/plain")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": f"{task.id} {task.text}".encode()})
+
+
+class OverWebSocket:
+    """Another one: the same over a WebSocket."""
+
+    uri = "https://bindings.example/web-socket/v1"
+    version = "1.0"
+
+    def url(self, base: str) -> str:
+        return f"{base}/socket".replace("http", "ws", 1)
+
+    def takes(self, scope: Mapping[str, Any], path: str) -> bool:
+        return scope["type"] == "websocket" and path == "/socket"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any, service: Any) -> None:
+        assert (await receive())["type"] == "websocket.connect"
+        await send({"type": "websocket.accept"})
+        said = (await receive())["text"]
+        sent = Message(message_id="socket", role=Role.USER, parts=(Part(text=said),))
+        task = await service.call(SEND_MESSAGE, SendMessageRequest(message=sent), CallContext())
+        await send({"type": "websocket.send", "text": task.text})
+        await send({"type": "websocket.close", "code": 1000})
+
+
+@requirement("R-5.8-02", "R-12.7-01")
+async def test_a_binding_from_outside_is_served_and_stands_in_the_card(started: Start) -> None:
+    bridge = await started(echo(bindings=[PlainText(), OverWebSocket()]).asgi())
+    card = await card_of(bridge)
+    entries = {entry["protocolBinding"]: entry for entry in card["supportedInterfaces"]}
+    assert list(entries) == [*BINDINGS, PlainText.uri, OverWebSocket.uri]
+    assert entries[PlainText.uri] == {
+        "url": "http://agent.example/plain",
+        "protocolBinding": PlainText.uri,
+        "protocolVersion": "1.0",
+    }
+    reply = await bridge.send(HttpRequest("POST", "/plain", "", {"host": "agent.example"}, b"hello"))
+    task_id, said = reply.body.decode().split()
+    assert said == "hello"
+    wire = await wire_to(bridge, "HTTP+JSON")
+    assert (await wire.get(task_id))["artifacts"][0]["parts"] == [{"text": "hello"}]
+
+
+@requirement("R-12.7-01")
+async def test_a_web_socket_can_be_a_binding(started: Start) -> None:
+    app = echo(bindings=[OverWebSocket()]).asgi()
+    await started(app)
+    came = [{"type": "websocket.connect"}, {"type": "websocket.receive", "text": "over the socket"}]
+    went: list[Any] = []
+
+    async def receive() -> Any:
+        return came.pop(0)
+
+    async def send(event: Any) -> None:
+        went.append(event)
+
+    scope = {"type": "websocket", "path": "/socket", "raw_path": b"/socket", "headers": [], "query_string": b""}
+    await app(scope, receive, send)
+    assert [event["type"] for event in went] == ["websocket.accept", "websocket.send", "websocket.close"]
+    assert went[1]["text"] == "over the socket"
+
+
+async def test_a_web_socket_that_no_binding_takes_is_closed(started: Start) -> None:
+    app = echo().asgi()
+    await started(app)
+    went: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(event: Any) -> None:
+        went.append(event)
+
+    scope = {"type": "websocket", "path": "/", "raw_path": b"/", "headers": [], "query_string": b""}
+    await app(scope, receive, send)
+    assert [event["type"] for event in went] == ["websocket.close"]
