@@ -47,8 +47,6 @@ class Create:
 
     def plan(self, heads: Heads, wave: Wave) -> None:
         new, task, scope = self._new, self._new.task, self._new.scope
-        if heads.find(task.id) is not None:
-            raise ValueError(f"Task id {task.id} is taken")
         n = heads.next_number()
         heads.stage(task.id, Head(n, scope.tenant, scope.principal, task.state, 1, 1))
         state, time = task.state.value, self._status_at

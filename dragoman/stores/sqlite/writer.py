@@ -170,6 +170,9 @@ def _stored_together(connection: sqlite3.Connection, heads: Heads, changes: Sequ
 
 
 def _meaning(error: Exception) -> Exception:
+    if isinstance(error, sqlite3.IntegrityError):
+        # Ids are all that callers choose and the schema wants unique.
+        return ValueError("The task id is taken")
     if isinstance(error, sqlite3.Error):
         log.error("the store could not write: %s", error)
         unavailable = StoreUnavailable(f"The store cannot write: {error}")

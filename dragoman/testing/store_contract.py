@@ -1,0 +1,16 @@
+"""The promises of `TaskStore` as tests, for every store there is or will be.
+
+Subclass `TaskStoreContract` in a test module of your own, and give it a pytest fixture `store` that yields an open,
+empty store. The tests are coroutines: run them with pytest-asyncio in its `auto` mode, or with another runner.
+"""
+
+from dragoman.testing.store_pages import PageContract
+from dragoman.testing.store_reads import ReadContract
+from dragoman.testing.store_turns import TurnContract
+from dragoman.testing.store_writes import WriteContract
+
+__all__ = ["TaskStoreContract"]
+
+
+class TaskStoreContract(WriteContract, ReadContract, TurnContract, PageContract):
+    """All promises: writing, reading, turns with their inbox and memos, and pages."""
