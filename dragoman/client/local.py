@@ -1,7 +1,7 @@
 """Calls an agent in the same process, without a socket and without bytes."""
 
-from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
 from dragoman.operations import Operation
@@ -21,10 +21,8 @@ class LocalService(Protocol):
         """The result of an operation that does not stream."""
         ...
 
-    def stream(
-        self, operation: Operation, request: Any, parameters: ServiceParameters
-    ) -> AsyncGenerator[StreamEvent, None]:
-        """The events of one that does; closed when the caller stops."""
+    def stream(self, operation: Operation, request: Any, parameters: ServiceParameters) -> AsyncIterator[StreamEvent]:
+        """The events of one that does. An async generator is closed when the caller stops."""
         ...
 
 
@@ -49,9 +47,13 @@ class LocalChannel:
 
     async def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
         events = self._service.stream(operation, request, self._parameters)
-        async with aclosing(events):
+        try:
             async for event in events:
                 yield event
+        finally:
+            close: Any = getattr(events, "aclose", None)
+            if close is not None:
+                await close()
 
     async def aclose(self) -> None:
         """Nothing to give back: the service's context is the client's."""

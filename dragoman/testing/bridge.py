@@ -11,12 +11,10 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
-import msgspec
-
 from dragoman.client.transport import HttpResponse
-from dragoman.dialects.base import HttpRequest
+from dragoman.dialects.base import HttpReply, HttpRequest
 
-__all__ = ["AsgiApp", "AsgiBridge", "AsgiTransport", "BridgeReply", "LiveReply"]
+__all__ = ["AsgiApp", "AsgiBridge", "AsgiTransport", "LiveReply"]
 
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
@@ -29,14 +27,6 @@ GRACE_SECONDS = 5.0
 """How long an application may take to end when its client has gone, or at its shutdown."""
 BUFFERED_CHUNKS = 16
 """Chunks that an application may send before its client reads; then `send` waits, as on a socket."""
-
-
-class BridgeReply(msgspec.Struct, frozen=True):
-    """A whole reply. Header names are lower case."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class AsgiBridge:
@@ -61,11 +51,11 @@ class AsgiBridge:
     ) -> None:
         await self._lifespan.stop()
 
-    async def send(self, request: HttpRequest) -> BridgeReply:
+    async def send(self, request: HttpRequest) -> HttpReply:
         """Sends a request and reads the whole reply."""
         async with self.open(request) as live:
             body = b"".join([chunk async for chunk in live.body()])
-            return BridgeReply(live.status, live.headers, body)
+            return HttpReply(live.status, live.headers, body)
 
     @asynccontextmanager
     async def open(
