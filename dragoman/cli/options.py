@@ -192,9 +192,9 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         return
     given = given_to(ctx)
     if isinstance(value, tuple):
-        given.setdefault(key, []).extend(value)
+        given.setdefault(key, []).extend(map(str, value))
     else:
-        given[key] = value
+        given[key] = value if value is True else str(value)
 
 
 class Command(click.Command):

@@ -151,6 +151,8 @@ class ScriptedAgent:
         message = params["message"]
         if "taskId" in message:
             task = self._named(message["taskId"])
+            if task["status"]["state"].endswith("_REQUIRED"):
+                task["status"] = _status("SUBMITTED")
         else:
             number = len(self.tasks) + 1
             task = self.add("SUBMITTED", f"task-{number}")
