@@ -57,6 +57,7 @@ class Codec(Generic[W, T]):
     """A wire struct and its canonical value. `strict` codecs read requests, the others read replies leniently.
 
     `rules` are checks over several members of one struct; `shape` turns older forms of a reply into this one.
+    `aliased` says that a member has further names than those in camelCase and snake_case.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Codec(Generic[W, T]):
         strict: bool = False,
         rules: Mapping[type[msgspec.Struct], Rule] | None = None,
         shape: Callable[[Any], Any] = lambda value: value,
+        aliased: bool = False,
     ) -> None:
         self.wire = wire
         self.write = write
@@ -75,6 +77,7 @@ class Codec(Generic[W, T]):
         self._strict = strict
         self._rules = dict(rules or {})
         self._shape = shape
+        self._aliased = aliased
         self._decoder = msgspec.json.Decoder(wire)
         self._plain_names = frozenset(wire.__struct_encode_fields__)
 
@@ -97,7 +100,7 @@ class Codec(Generic[W, T]):
         """
         raw = bytes(body)
         plain = raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH or not self._deep(raw)
-        if plain and not (_SNAKE.search(raw) and self._other_names.search(raw)):
+        if plain and not ((self._aliased or _SNAKE.search(raw)) and self._other_names.search(raw)):
             try:
                 return self._read(self._decoder.decode(raw))
             except _NOT_PLAIN:

@@ -59,7 +59,7 @@ REQUESTS: dict[Operation, Codec[Any, Any]] = {
     operations.SEND_MESSAGE: _send,
     operations.SEND_STREAMING_MESSAGE: _send,
     operations.GET_TASK: Codec(requests.GetTask, reading.get_task, writing.get_task, strict=True),
-    operations.LIST_TASKS: Codec(requests.ListTasks, reading.list_tasks, writing.list_tasks, strict=True),
+    operations.LIST_TASKS: Codec(requests.ListTasks, reading.list_tasks, writing.list_tasks, strict=True, aliased=True),
     operations.CANCEL_TASK: Codec(requests.CancelTask, reading.cancel_task, writing.cancel_task, strict=True),
     operations.SUBSCRIBE_TO_TASK: Codec(requests.SubscribeToTask, reading.subscribe, writing.subscribe, strict=True),
     operations.CREATE_PUSH_CONFIG: Codec(

@@ -1,0 +1,73 @@
+"""Server-sent events, framed and read back however the bytes are split."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.dialects.sse import COMMENT, EventReader, ServerSentEvent, frame
+from dragoman.errors import ReplyMalformed
+
+STREAM = (
+    b"\xef\xbb\xbf: hello\n"
+    b"id: 1\ndata: one\n\n"
+    b"event: error\r\ndata:two\r\ndata: lines\r\n\r\n"
+    b"retry: 1500\rid: 2\rdata\r\r"
+    b"unknown: x\nid: a\0b\ndata:  two spaces\n\n"
+    b"event: nothing\n\n"
+    b"data: caf\xc3\xa9\n\n"
+    b"data: never closed\n"
+)
+EVENTS = [
+    ServerSentEvent("one", "message", "1"),
+    ServerSentEvent("two\nlines", "error", "1"),
+    ServerSentEvent("", "message", "2"),
+    ServerSentEvent(" two spaces", "message", "2"),
+    ServerSentEvent("caf\u00e9", "message", "2"),
+]
+
+
+def test_a_whole_stream_is_read() -> None:
+    reader = EventReader()
+    assert reader.feed(STREAM) == EVENTS
+    assert reader.retry == 1500
+
+
+def test_single_bytes_are_enough() -> None:
+    reader = EventReader()
+    assert [event for byte in STREAM for event in reader.feed(bytes([byte]))] == EVENTS
+
+
+@given(cuts=st.lists(st.integers(0, len(STREAM))))
+def test_it_does_not_matter_where_the_bytes_are_split(cuts: list[int]) -> None:
+    reader = EventReader()
+    places = [0, *sorted(cuts), len(STREAM)]
+    pieces = [STREAM[start:end] for start, end in zip(places, places[1:], strict=False)]
+    assert [event for piece in pieces for event in reader.feed(piece)] == EVENTS
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [[b"data: " + b"x" * 200], [b"data: " + b"x" * 60 + b"\n", b"data: " + b"x" * 60 + b"\n"], [b"x" * 90, b"x" * 90]],
+    ids=["one line", "many lines", "no line end"],
+)
+def test_an_event_that_is_too_long_ends_the_reading(chunks: list[bytes]) -> None:
+    reader = EventReader(max_event_bytes=100)
+    with pytest.raises(ReplyMalformed, match="longer than 100 bytes"):
+        for chunk in chunks:
+            reader.feed(chunk)
+
+
+def test_many_short_events_are_no_long_one() -> None:
+    reader = EventReader(max_event_bytes=100)
+    assert sum(len(reader.feed(b"data: 0123456789\n\n")) for _ in range(100)) == 100
+
+
+@given(
+    data=st.text(st.characters(codec="utf-8", exclude_characters="\r\n")),
+    seq=st.none() | st.integers(0, 2**60),
+    event=st.none() | st.sampled_from(["error", "ping"]),
+)
+def test_what_is_framed_is_read_back(data: str, seq: int | None, event: str | None) -> None:
+    framed = COMMENT + frame(data.encode(), seq=seq, event=event)
+    (read,) = EventReader().feed(framed)
+    assert read == ServerSentEvent(data, event or "message", "" if seq is None else str(seq))
