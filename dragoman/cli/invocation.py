@@ -1,6 +1,7 @@
 """One run of the program: settings, output, what has been learnt of the task so far, and how failures end it."""
 
 import asyncio
+import os
 import shlex
 import signal
 import sys
@@ -22,6 +23,7 @@ from dragoman.types.task import Task, TaskState
 
 __all__ = ["Invocation", "perform"]
 
+_CLOSED_PIPE = 141
 _CARRIED = ("transport", "a2a_version", "config", "insecure")
 """Options of the command line that a command to go on needs as well."""
 
@@ -111,11 +113,15 @@ class Invocation:
             self.out.warn(f"the task did not complete: {state_name(self.state)}")
 
     def execute(self, work: Callable[["Invocation"], Awaitable[None]]) -> int:
-        """Runs the command under its time limit; the exit code. Usage errors and a closed pipe pass through."""
+        """Runs the command under its time limit; the exit code. Usage errors pass through."""
         try:
             asyncio.run(self._guarded(work))
-        except (click.UsageError, BrokenPipeError):
+        except click.UsageError:
             raise
+        except BrokenPipeError:
+            # Nobody reads any more, and the interpreter's own flush at its end must not complain either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _CLOSED_PIPE
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets the envelope and the code
             return self._fail(error)
         return 0

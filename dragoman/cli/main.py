@@ -1,6 +1,5 @@
 """The program: its commands, and the outermost handling of what goes wrong."""
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -11,7 +10,6 @@ from dragoman.cli.options import Command, Group, wants_json
 
 __all__ = ["help_", "main", "root", "run"]
 
-_CLOSED_PIPE = 141
 _COMMANDS = {
     "card": ("dragoman.cli.card:card", "Show what an agent says about itself."),
     "send": ("dragoman.cli.send:send", "Send a message and wait for the outcome."),
@@ -78,10 +76,6 @@ def run(argv: Sequence[str]) -> int:
         return _refuse(Interrupted(2), argv)
     except KeyboardInterrupt:
         return _refuse(Interrupted(2), argv)
-    except BrokenPipeError:
-        # Nobody reads any more. The interpreter's own flush at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _CLOSED_PIPE
     return code if isinstance(code, int) else 0
 
 

@@ -68,8 +68,8 @@ async def reached(invocation: Invocation) -> AsyncIterator[Reached]:
         f"interface: {interface.protocol_binding} {interface.protocol_version} {interface.url}"
         + (f" (tenant {interface.tenant})" if interface.tenant else "")
     )
-    invocation.code_of = lambda error: code_of(error, interface.protocol_binding)
     wire = Wire(_transport(invocation), invocation.out, attachment, _parameters(invocation))
+    invocation.code_of = lambda error: code_of(error, interface.protocol_binding) if wire.answered else None
     narrowed = msgspec.structs.replace(card, supported_interfaces=(interface,))
     try:
         async with connect(narrowed, http=wire) as client:

@@ -25,6 +25,8 @@ class Wire:
     ) -> None:
         self._inner = inner
         self._out = out
+        self.answered = False
+        """Whether any answer has come: an error before that is not the agent's."""
         self._headers = {**(headers or {}), **attachment.headers}
         self._query = "&".join(
             f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in attachment.query.items()
@@ -40,6 +42,7 @@ class Wire:
         if body:
             self._out.debug(f"> {body.decode('utf-8', 'replace')}")
         async with self._inner.open(method, address, sent, body) as response:
+            self.answered = True
             self._out.debug(f"< {response.status}")
             for name, value in response.headers.items():
                 self._out.debug(f"< {name}: {value}")

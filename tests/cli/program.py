@@ -71,6 +71,10 @@ class Running:
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
+    async def code(self) -> int:
+        """The exit code, once it has ended."""
+        return await self._process.wait()
+
     async def ended(self, stdin: bytes | None = None) -> Ran:
         process = self._process
         assert process.stdout is not None
