@@ -79,7 +79,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def check(self, message: Message) -> None:
         """Raises `InvalidParamsError` if the message does not fit the handler."""
         for _, kind in self.parameters:
-            if is_model(kind):
+            if is_model(kind) and kind is not Message:
                 _decoded(kind, message)
 
 

@@ -61,7 +61,7 @@ def with_history(task: Task, length: int | None) -> Task:
     if length is None:
         return task
     if length < 0:
-        raise _violation("history_length", "must not be negative")
+        raise _violation("historyLength", "must not be negative")
     if len(task.history) <= length:
         return task
     return msgspec.structs.replace(task, history=task.history[len(task.history) - length :])
@@ -87,7 +87,7 @@ def page_size(asked: int | None) -> int:
     if asked is None:
         return DEFAULT_PAGE_SIZE
     if not 1 <= asked <= MAX_PAGE_SIZE:
-        raise _violation("page_size", f"must be between 1 and {MAX_PAGE_SIZE}")
+        raise _violation("pageSize", f"must be between 1 and {MAX_PAGE_SIZE}")
     return asked
 
 
@@ -109,9 +109,9 @@ def read_page_token(token: str) -> Position | None:
     try:
         last = _unpacked(token)
     except (ValueError, OverflowError) as error:
-        raise _violation("page_token", "is not a token of this list") from error
+        raise _violation("pageToken", "is not a token of this list") from error
     if page_token(last) != token:
-        raise _violation("page_token", "is not a token of this list")
+        raise _violation("pageToken", "is not a token of this list")
     return last
 
 

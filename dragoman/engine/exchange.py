@@ -162,9 +162,9 @@ class Exchange:
         assert message.task_id is not None
         stored = await self._world.store.get(message.task_id, scope)
         if stored is None:
-            raise TaskNotFoundError
+            raise TaskNotFoundError(details={"taskId": message.task_id})
         if message.context_id and message.context_id != stored.task.context_id:
-            wrong = FieldViolation("message.context_id", "is not the context of the task")
+            wrong = FieldViolation("message.contextId", "is not the context of the task")
             raise InvalidParamsError("The message names another context than its task has", violations=(wrong,))
         if stored.task.state.terminal:
             raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")

@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
+
 from dragoman.core import views
-from dragoman.core.capability import check_capability, check_extensions
+from dragoman.core.capability import activated_extensions, check_capability, check_extensions
 from dragoman.engine.exchange import Accepted, Exchange
 from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.engine.world import Limits, World
@@ -143,7 +145,7 @@ class Service:
         """Section 3.1.3."""
         stored = await self._world.store.get(request.id, context.scope(request.tenant))
         if stored is None:
-            raise TaskNotFoundError
+            raise TaskNotFoundError(details={"taskId": request.id})
         return views.with_history(stored.task, request.history_length)
 
     async def list_tasks(self, request: ListTasksRequest, context: CallContext) -> ListTasksResponse:
@@ -176,7 +178,7 @@ class Service:
         while True:
             stored = await self._world.store.get(request.id, scope)
             if stored is None:
-                raise TaskNotFoundError
+                raise TaskNotFoundError(details={"taskId": request.id})
             if stored.task.state is TaskState.CANCELED:
                 return stored.task
             if stored.task.state.terminal:
@@ -187,7 +189,7 @@ class Service:
         """Section 3.1.6: the task as it is, and what happens to it until it ends."""
         stored = await self._world.store.get(request.id, context.scope(request.tenant))
         if stored is None:
-            raise TaskNotFoundError
+            raise TaskNotFoundError(details={"taskId": request.id})
         if stored.task.state.terminal:
             raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
         return self._feed(request.id, request.tenant, context, _ends_subscription)
@@ -223,6 +225,11 @@ class Service:
         config = request.configuration.task_push_notification_config
         if config is not None and not self._capabilities.push_notifications:
             raise PushNotificationNotSupportedError
+        parameters = context.parameters
+        if parameters.extensions:
+            active = activated_extensions(parameters.extensions, self._capabilities)
+            parameters = msgspec.structs.replace(parameters, extensions=active)
+            context = msgspec.structs.replace(context, parameters=parameters)
         return await self._exchange.accept(request, context)
 
     def _feed(

@@ -148,7 +148,7 @@ class Application:
 async def _write(reply: HttpReply, send: Send) -> None:
     body = reply.body
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers.items()]
-    if reply.status not in (204, 304):
+    if reply.status not in (204, 304) and "content-length" not in reply.headers:
         headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -18,13 +18,15 @@ ERRORS: dict[str, tuple[int, int, str]] = {
     "VERSION_NOT_SUPPORTED": (-32009, 400, "FAILED_PRECONDITION"),
     "PARSE_ERROR": (-32700, 400, "INVALID_ARGUMENT"),
     "INVALID_REQUEST": (-32600, 400, "INVALID_ARGUMENT"),
-    "METHOD_NOT_FOUND": (-32601, 404, "NOT_FOUND"),
+    "METHOD_NOT_FOUND": (-32601, 404, "UNIMPLEMENTED"),
     "INVALID_PARAMS": (-32602, 400, "INVALID_ARGUMENT"),
     "INTERNAL_ERROR": (-32603, 500, "INTERNAL"),
     "REQUEST_TOO_LARGE": (-32600, 413, "RESOURCE_EXHAUSTED"),
     "UNAVAILABLE": (-32603, 503, "UNAVAILABLE"),
 }
 OF_THE_PROTOCOL = {reason for reason, (code, _, _) in ERRORS.items() if -32099 <= code <= -32001}
+OWN_STATUS = {401, 403, 413, 503}
+"""What intermediaries must see is an HTTP status in JSON-RPC too."""
 FREE = {"metadata", "data", "params", "securitySchemes", "schemes", "scopes", "header"}
 """Members whose content is the user's, with names of the user's choice."""
 
@@ -103,7 +105,7 @@ def check_error(
     code, http, name = ERRORS[reason]
     if jsonrpc:
         assert error["code"] == code
-        assert status == (413 if http == 413 else 200)
+        assert status == (http if http in OWN_STATUS else 200)
     else:
         assert (error["code"], error["status"]) == (http, name)
         assert streamed or status == http

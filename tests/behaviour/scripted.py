@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from tests.behaviour.wire import BINDINGS, ROUTES
 
-__all__ = ["Scripted", "Seen", "TASK", "scripted"]
+__all__ = ["TASK", "Scripted", "Seen", "scripted"]
 
 TASK: dict[str, Any] = {
     "id": "t-1",

@@ -1,11 +1,10 @@
 """AUTH_REQUIRED: a task that waits for an authorization, in band or out of band."""
 
+from dragoman import Agent, TaskContext
 from tests.behaviour.agents import obedient
 from tests.behaviour.manifest import requirement
 from tests.behaviour.test_streams import states_in, text_in
 from tests.behaviour.wire import Serve, message
-
-from dragoman import Agent, TaskContext
 
 
 @requirement("R-7.6.1-01", "R-7.6.1-02", "R-7.6.1-03", "R-7.6.1-04")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ async def test_a_blocking_send_ends_when_its_task_is_canceled(serve: Serve) -> N
     agent, _ = gated()
     wire = await serve(agent)
     sending = asyncio.create_task(wire.send("one"))
-    tasks = []
+    tasks: list[dict[str, Any]] = []
     while not tasks:
         tasks = (await wire.call("ListTasks"))["tasks"]
     await wire.call("CancelTask", {"id": tasks[0]["id"]})

@@ -119,6 +119,7 @@ async def test_the_head_of_the_card_can_be_asked_for(started: Start) -> None:
     whole, head = await fetch(bridge), await fetch(bridge, verb="HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["etag"] == whole.headers["etag"]
+    assert head.headers["content-length"] == str(len(whole.body))
     assert (await fetch(bridge, verb="POST")).status == 405
 
 

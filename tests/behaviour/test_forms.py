@@ -12,7 +12,7 @@ from dragoman.dialects.base import HttpRequest
 from tests.behaviour.agents import echo, obedient
 from tests.behaviour.checks import TIMESTAMP
 from tests.behaviour.manifest import requirement
-from tests.behaviour.wire import BINDINGS, Serve, Start, Wire, message, refused, wire_to
+from tests.behaviour.wire import BINDINGS, Serve, Start, message, refused, wire_to
 
 PARTS: list[dict[str, Any]] = [
     {"text": "plain"},
@@ -51,16 +51,14 @@ def mirror() -> Agent:
 
 @requirement("R-4-01", "R-5.1-02", "R-4.1-02")
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: json.dumps(part)[:40])
-async def test_a_part_keeps_its_content_through_agent_store_and_bindings(
-    started: Start, serve: Serve, part: dict[str, Any]
-) -> None:
+async def test_a_part_keeps_its_content_through_agent_store_and_bindings(serve: Serve, part: dict[str, Any]) -> None:
     wire = await serve(mirror())
     task = await wire.send(message(parts=[part, {"text": "end"}]))
     sent_back = task["artifacts"][0]["parts"][0]
     assert {key: value for key, value in sent_back.items() if value != {}} == {
         key: value for key, value in part.items() if value != {} or key == "data"
     }
-    other = Wire(wire.bridge, next(name for name in BINDINGS if name != wire.binding), wire.path)
+    other = await wire_to(wire.bridge, next(name for name in BINDINGS if name != wire.binding))
     assert await other.get(task["id"]) == await wire.get(task["id"]) == task
 
 

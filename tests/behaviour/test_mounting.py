@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
+from dragoman import Agent
 from dragoman.dialects.base import HttpRequest
 from dragoman.operations import SEND_MESSAGE
 from dragoman.ports.call import CallContext
@@ -18,24 +19,28 @@ from tests.behaviour.agents import direct, echo
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import BINDINGS, Start, card_of, message, wire_to
 
-MOUNTS = {
-    "alone": lambda agent, path: agent.asgi(),
-    "starlette": lambda agent, path: Starlette(routes=[Mount(path, agent.asgi())]),
-    "fastapi": lambda agent, path: _in_fastapi(agent, path),
-    "mounted": lambda agent, path: _by_itself(agent, path),
-}
+
+def _alone(agent: Agent, _path: str) -> Any:
+    return agent.asgi()
 
 
-def _in_fastapi(agent: Any, path: str) -> Any:
+def _in_starlette(agent: Agent, path: str) -> Any:
+    return Starlette(routes=[Mount(path, agent.asgi())])
+
+
+def _in_fastapi(agent: Agent, path: str) -> Any:
     app = FastAPI()
     app.mount(path, agent.asgi())
     return app
 
 
-def _by_itself(agent: Any, path: str) -> Any:
+def _by_itself(agent: Agent, path: str) -> Any:
     app = FastAPI()
     agent.mount(app, path)
     return app
+
+
+MOUNTS = {"alone": _alone, "starlette": _in_starlette, "fastapi": _in_fastapi, "mounted": _by_itself}
 
 
 @pytest.mark.parametrize("how", sorted(MOUNTS))
@@ -106,7 +111,7 @@ class PlainText:
     def takes(self, scope: Mapping[str, Any], path: str) -> bool:
         return scope["type"] == "http" and path == "/plain"
 
-    async def __call__(self, scope: Any, receive: Any, send: Any, service: Any) -> None:
+    async def __call__(self, _scope: Any, receive: Any, send: Any, service: Any) -> None:
         said = (await receive())["body"].decode()
         sent = Message(message_id="plain", role=Role.USER, parts=(Part(text=said),))
         task = await service.call(SEND_MESSAGE, SendMessageRequest(message=sent), CallContext())
@@ -127,7 +132,7 @@ class OverWebSocket:
     def takes(self, scope: Mapping[str, Any], path: str) -> bool:
         return scope["type"] == "websocket" and path == "/socket"
 
-    async def __call__(self, scope: Any, receive: Any, send: Any, service: Any) -> None:
+    async def __call__(self, _scope: Any, receive: Any, send: Any, service: Any) -> None:
         assert (await receive())["type"] == "websocket.connect"
         await send({"type": "websocket.accept"})
         said = (await receive())["text"]

@@ -17,7 +17,7 @@ def text_in(payloads: Payloads) -> str:
     parts = [
         part for each in payloads if "artifactUpdate" in each for part in each["artifactUpdate"]["artifact"]["parts"]
     ]
-    return "".join(part["text"] for part in parts)
+    return "".join(part.get("text", "") for part in parts)
 
 
 def states_in(payloads: Payloads) -> list[str]:
@@ -188,8 +188,7 @@ async def test_an_idle_stream_is_kept_alive_by_comments(serve: Serve) -> None:
     async with wire.send_stream("one") as stream:
         await anext(stream)
         reading = asyncio.create_task(stream.payloads())
-        while not stream.comments:
-            await asyncio.sleep(0)
+        await stream.alive.wait()
         gate.release()
         gate.release()
         payloads = await reading

@@ -6,7 +6,7 @@ from typing import Any
 from tests.behaviour.agents import chatty, echo, gated, obedient
 from tests.behaviour.manifest import requirement
 from tests.behaviour.test_streams import states_in, text_in
-from tests.behaviour.wire import BINDINGS, Serve, Stream, Wire, message, refused
+from tests.behaviour.wire import BINDINGS, Serve, Stream, message, refused, wire_to
 
 
 @requirement("R-3.1.6-01", "R-3.1.6-02")
@@ -46,7 +46,7 @@ async def test_there_is_nothing_to_subscribe_to_on_a_finished_or_unknown_task(se
 async def test_every_reader_sees_the_same_events_in_the_same_order(serve: Serve, store: str) -> None:
     agent, gate = gated(store=store)
     wire = await serve(agent)
-    other = Wire(wire.bridge, next(name for name in BINDINGS if name != wire.binding), wire.path)
+    other = await wire_to(wire.bridge, next(name for name in BINDINGS if name != wire.binding))
     words = " ".join(str(number) for number in range(50))
     async with wire.send_stream(words) as sent:
         task_id = (await anext(sent)).payload["task"]["id"]
@@ -120,7 +120,7 @@ async def test_subscribing_over_http_works_with_get_and_post(serve: Serve) -> No
         assert reply.headers["content-type"].split(";")[0] == "text/event-stream"
         gate.release()
         gate.release()
-        body = b"".join([chunk async for chunk in reply.body])
+        body = b"".join([chunk async for chunk in reply.body()])
     assert b"TASK_STATE_COMPLETED" in body
 
 
