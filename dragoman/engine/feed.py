@@ -61,7 +61,7 @@ class TaskFeed:
         self._world = world
         self._history_length = history_length
         self._on_close = closed
-        self._task_id = task_id
+        self.task_id = task_id
         self._scope = scope
         self._ends = ends
         self._hints = world.bus.subscribe(task_id)
@@ -93,7 +93,7 @@ class TaskFeed:
         await self._snapshot()
         while not self._ended:
             self._note_end(await self._later())
-        stored = await self._world.store.get(self._task_id, self._scope)
+        stored = await self._world.store.get(self.task_id, self._scope)
         if stored is None:
             raise TaskNotFoundError
         return stored.task
@@ -105,8 +105,13 @@ class TaskFeed:
         self._hints.close()
         self._on_close(self)
 
+    def look(self) -> None:
+        """Makes the reader ask the log without a hint; one whose task is gone learns that."""
+        self._behind = True
+        self._hints.nudge()
+
     async def _snapshot(self) -> Stored:
-        stored = await self._world.store.get(self._task_id, self._scope)
+        stored = await self._world.store.get(self.task_id, self._scope)
         if stored is None:
             raise TaskNotFoundError
         self._seq = stored.seq
@@ -126,20 +131,16 @@ class TaskFeed:
 
     async def _wait(self) -> None:
         """Waits for a hint, or for the time after which the log is asked without one."""
-        timer = asyncio.get_running_loop().call_later(self._world.limits.keep_alive, self._overdue)
+        timer = asyncio.get_running_loop().call_later(self._world.limits.keep_alive, self.look)
         try:
             await self._hints.wait()
         finally:
             timer.cancel()
 
-    def _overdue(self) -> None:
-        self._behind = True
-        self._hints.nudge()
-
     async def _from_log(self) -> tuple[Entry, ...]:
-        entries = await self._world.store.entries(self._task_id, self._scope, self._seq)
+        entries = await self._world.store.entries(self.task_id, self._scope, self._seq)
         self._behind = bool(entries)
-        if not entries and await self._world.store.get(self._task_id, self._scope) is None:
+        if not entries and await self._world.store.get(self.task_id, self._scope) is None:
             raise TaskNotFoundError
         return entries
 

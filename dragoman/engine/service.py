@@ -219,6 +219,9 @@ class Service:
         erased = await self._world.store.erase(selector)
         for task_id in erased:
             await self._exchange.runs.cancel(task_id)
+        for feed in self._feeds:
+            if feed.task_id in erased:
+                feed.look()
         return erased
 
     async def _accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:

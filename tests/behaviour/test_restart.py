@@ -1,7 +1,6 @@
 """A server that stops and starts again on its SQLite file, and what is deleted for good."""
 
 import asyncio
-import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from dragoman.testing.bridge import AsgiBridge
 from tests.behaviour.agents import echo, obedient
 from tests.behaviour.manifest import requirement
 from tests.behaviour.test_handlers import new_agent, texts
-from tests.behaviour.wire import Fault, Serve, message, refused, wire_to
+from tests.behaviour.wire import Serve, message, refused, wire_to
 
 
 @pytest.fixture
@@ -224,7 +223,7 @@ async def test_deleting_a_running_task_stops_it(serve: Serve) -> None:
         await anext(stream)
         assert await agent.delete(task["id"]) == 1
         await stopped.wait()
-        with contextlib.suppress(Fault):
+        with refused("TASK_NOT_FOUND"):
             await stream.payloads()
     with refused("TASK_NOT_FOUND"):
         await wire.get(task["id"])
