@@ -8,7 +8,7 @@ from typing import Any, Self, Unpack
 from dragoman.client.channel import Channel
 from dragoman.client.content import Content, SendOptions, request_of
 from dragoman.client.follow import followed, settled
-from dragoman.client.link import Link
+from dragoman.client.link import CARD_TOLERANCE, Link
 from dragoman.client.task import TaskHandle
 from dragoman.client.view import TaskView
 from dragoman.errors import A2AError, PushNotificationNotSupportedError, UnsupportedOperationError
@@ -182,7 +182,8 @@ class Client:
             raise _LACKING[need](f"The agent's card does not declare what {operation.name} needs")
 
     async def _offers(self, capability: str) -> bool:
-        return bool(getattr((await self.card()).capabilities, capability))
+        card = self._extended or await self._link.card(CARD_TOLERANCE)
+        return bool(getattr(card.capabilities, capability))
 
     def _handle(self, task: Task) -> TaskHandle:
         return TaskHandle(self, task, self._follow)

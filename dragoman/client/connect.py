@@ -85,10 +85,10 @@ def connect(
 
 def _source(
     agent: str | os.PathLike[str] | AgentCard, transport: HttpTransport, cache: CardCache, headers: Mapping[str, str]
-) -> Callable[[], Awaitable[AgentCard]]:
+) -> Callable[[float], Awaitable[AgentCard]]:
     if isinstance(agent, AgentCard):
 
-        async def given() -> AgentCard:
+        async def given(tolerance: float) -> AgentCard:  # noqa: ARG001 -- it does not age
             return agent
 
         return given

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -124,6 +124,7 @@ def minor(version: str) -> str:
 class _Entry(msgspec.Struct):
     card: AgentCard
     etag: str
+    seen: float
     fresh_until: float
 
 
@@ -137,11 +138,20 @@ class CardCache:
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
 
-    def fresh(self, urls: Iterable[str]) -> AgentCard | None:
-        """The first card among these that needs no request."""
+    def fresh(self, urls: Iterable[str], tolerance: float = 0.0) -> AgentCard | None:
+        """The first card among these that needs no request: within its time, or seen less than `tolerance` ago."""
         now = self._clock()
-        found = (self._entries.get(url) for url in urls)
-        return next((entry.card for entry in found if entry is not None and entry.fresh_until > now), None)
+        for entry in self._known(urls):
+            if now < max(entry.fresh_until, entry.seen + tolerance):
+                return entry.card
+        return None
+
+    def stale(self, urls: Iterable[str]) -> AgentCard | None:
+        """The first card among these, however old, for when the agent cannot be asked; it counts as seen now."""
+        for entry in self._known(urls):
+            entry.seen = self._clock()
+            return entry.card
+        return None
 
     def condition(self, url: str) -> dict[str, str]:
         """The headers that make a request for this card conditional."""
@@ -150,12 +160,16 @@ class CardCache:
 
     def renew(self, url: str, headers: Mapping[str, str]) -> AgentCard:
         """The card that the agent says has not changed."""
-        entry = self._entries[url]
-        entry.fresh_until = self._clock() + _max_age(headers)
-        return entry.card
+        card, etag = self._entries[url].card, self._entries[url].etag
+        return self.keep(url, card, {"etag": etag, **headers})
 
-    def keep(self, url: str, card: AgentCard, headers: Mapping[str, str]) -> None:
-        self._entries[url] = _Entry(card, headers.get("etag", ""), self._clock() + _max_age(headers))
+    def keep(self, url: str, card: AgentCard, headers: Mapping[str, str]) -> AgentCard:
+        now = self._clock()
+        self._entries[url] = _Entry(card, headers.get("etag", ""), now, now + _max_age(headers))
+        return card
+
+    def _known(self, urls: Iterable[str]) -> Iterator[_Entry]:
+        return (self._entries[url] for url in urls if url in self._entries)
 
 
 def _max_age(headers: Mapping[str, str]) -> float:
@@ -176,9 +190,14 @@ class CardSource:
         self._transport = transport
         self._cache = cache
         self._headers = {"accept": "application/json", **headers}
+        self._read: AgentCard | None = None
+        self._asking = asyncio.Lock()
 
-    async def card(self) -> AgentCard:
+    async def card(self, tolerance: float = 0.0) -> AgentCard:
         """The card, fetched unless it is fresh.
+
+        With a tolerance, in seconds, a card seen that short a time ago will do, and any that was seen if the agent
+        does not give it now.
 
         Raises:
             CardNotFound: nothing there.
@@ -186,9 +205,21 @@ class CardSource:
             TransportError: the place cannot be reached.
         """
         if isinstance(self._place, Path):
-            return await asyncio.to_thread(_from_file, self._place)
-        kept = self._cache.fresh(self._place)
-        return kept if kept is not None else await self._fetch(self._place)
+            if self._read is None or not tolerance:
+                self._read = await asyncio.to_thread(_from_file, self._place)
+            return self._read
+        async with self._asking:
+            kept = self._cache.fresh(self._place, tolerance)
+            return kept if kept is not None else await self._renewed(self._place, tolerance)
+
+    async def _renewed(self, urls: tuple[str, ...], tolerance: float) -> AgentCard:
+        try:
+            return await self._fetch(urls)
+        except TransportError:
+            seen = self._cache.stale(urls) if tolerance else None
+            if seen is None:
+                raise
+            return seen
 
     async def _fetch(self, urls: tuple[str, ...]) -> AgentCard:
         failure: TransportError | None = None
@@ -204,8 +235,7 @@ class CardSource:
                     if isinstance(error, CardNotFound) and error.status not in _ELSEWHERE:
                         break
                 else:
-                    self._cache.keep(url, card, response.headers)
-                    return card
+                    return self._cache.keep(url, card, response.headers)
         assert failure is not None
         raise failure
 

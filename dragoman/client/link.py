@@ -1,6 +1,5 @@
 """What stands between a client and its agent: where the card comes from, and which channel carries the calls."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
@@ -14,7 +13,10 @@ from dragoman.errors import ConfigurationError
 from dragoman.types.card import AgentCard
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["Link", "LocalLink", "RemoteLink"]
+__all__ = ["CARD_TOLERANCE", "Link", "LocalLink", "RemoteLink"]
+
+CARD_TOLERANCE = 60.0
+"""Seconds for which calls rely on a card that its agent gave no time, or a shorter one."""
 
 
 class Link(Protocol):
@@ -26,7 +28,9 @@ class Link(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    async def card(self) -> AgentCard: ...
+    async def card(self, tolerance: float = 0.0) -> AgentCard:
+        """The agent's card; with a tolerance, in seconds, one seen that short a time ago."""
+        ...
 
     async def channel(self) -> Channel: ...
 
@@ -35,22 +39,22 @@ class RemoteLink:
     """To an agent that is reached through the interfaces of its card.
 
     Args:
-        source: gives the card, fresh as far as caching rules ask.
+        source: gives the card, as fresh as caching rules ask, with a tolerance in seconds.
         plan: chooses the interfaces of a card.
         transport: closed with the link, unless it is the caller's own (None).
     """
 
     def __init__(
         self,
-        source: Callable[[], Awaitable[AgentCard]],
+        source: Callable[[float], Awaitable[AgentCard]],
         plan: Callable[[AgentCard], Route],
         transport: HttpTransport | None,
     ) -> None:
         self._source = source
         self._plan = plan
         self._transport = transport
-        self._route: Route | None = None
-        self._opening = asyncio.Lock()
+        self._planned: AgentCard | None = None
+        self._routes: list[Route] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,20 +62,21 @@ class RemoteLink:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._route is not None:
-            await self._route.aclose()
+        for route in self._routes:
+            await route.aclose()
         if self._transport is not None:
             await self._transport.aclose()
 
-    async def card(self) -> AgentCard:
-        return await self._source()
+    async def card(self, tolerance: float = 0.0) -> AgentCard:
+        return await self._source(tolerance)
 
     async def channel(self) -> Channel:
-        if self._route is None:
-            async with self._opening:
-                if self._route is None:
-                    self._route = self._plan(await self._source())
-        return self._route
+        card = await self._source(CARD_TOLERANCE)
+        if card is not self._planned and card != self._planned:
+            # Streams may still run over the earlier routes, which therefore stay until the end.
+            self._routes.append(self._plan(card))
+            self._planned = card
+        return self._routes[-1]
 
 
 class LocalLink:
@@ -95,7 +100,7 @@ class LocalLink:
         self._service = None
         await self._running.__aexit__(kind, error, trace)
 
-    async def card(self) -> AgentCard:
+    async def card(self, tolerance: float = 0.0) -> AgentCard:  # noqa: ARG002 -- it is always the present one
         return self._open().card()
 
     async def channel(self) -> Channel:
