@@ -8,7 +8,7 @@ from dragoman.types.card import AgentCard
 
 __all__ = ["decode_card", "encode_card"]
 
-_codec = Codec(v1_0.AgentCard, v1_0.read_card, v1_0.write_card, shape=v1_0.upgraded)
+_codec = Codec(v1_0.AgentCard, v1_0.read_card, v1_0.write_card, shape=v1_0.upgraded, plain=False)
 _encode = msgspec.json.Encoder().encode
 
 

@@ -57,7 +57,8 @@ class Codec(Generic[W, T]):
     """A wire struct and its canonical value. `strict` codecs read requests, the others read replies leniently.
 
     `rules` are checks over several members of one struct; `shape` turns older forms of a reply into this one.
-    `aliased` says that a member has further names than those in camelCase and snake_case.
+    `aliased` says that a member has further names than those in camelCase and snake_case; without `plain`, what
+    looks well-formed goes through `shape` too, since peers mean other things with it.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Codec(Generic[W, T]):
         rules: Mapping[type[msgspec.Struct], Rule] | None = None,
         shape: Callable[[Any], Any] = lambda value: value,
         aliased: bool = False,
+        plain: bool = True,
     ) -> None:
         self.wire = wire
         self.write = write
@@ -78,6 +80,7 @@ class Codec(Generic[W, T]):
         self._rules = dict(rules or {})
         self._shape = shape
         self._aliased = aliased
+        self._plain = plain
         self._decoder = msgspec.json.Decoder(wire)
         self._plain_names = frozenset(wire.__struct_encode_fields__)
 
@@ -99,7 +102,7 @@ class Codec(Generic[W, T]):
             ReplyMalformed: any of this, in a reply.
         """
         raw = bytes(body)
-        plain = raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH or not self._deep(raw)
+        plain = self._plain and (raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH or not self._deep(raw))
         if plain and not ((self._aliased or _SNAKE.search(raw)) and self._other_names.search(raw)):
             try:
                 return self._read(self._decoder.decode(raw))
@@ -140,13 +143,13 @@ class Codec(Generic[W, T]):
             try:
                 return self._read(msgspec.convert(normal, self.wire))
             except _NOT_PLAIN as error:
-                found.add("", str(error) or "incomplete")
+                found.add("", f"cannot be read: {error}" if str(error) else "cannot be read")
         raise self._refusal(tuple(found.violations))
 
     def _refusal(self, violations: tuple[FieldViolation, ...]) -> Exception:
         first = violations[0]
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        what = f"{first.field} {first.description}{more}".strip()
+        what = f"{first.field or 'the whole'} {first.description}{more}"
         if not self._strict:
             return ReplyMalformed(f"The agent's answer cannot be read: {what}")
         return InvalidParamsError(f"Invalid parameters: {what}", violations=violations)

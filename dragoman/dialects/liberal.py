@@ -41,7 +41,7 @@ class Irregular(Exception):
     """What came does not have the plain form; only the liberal reader can tell what is the matter."""
 
 
-class ListReader(Reader):
+class _ListReader(Reader):
     blank = ()
 
     def __init__(self, item: Reader, *, filled: bool) -> None:
@@ -59,7 +59,7 @@ class ListReader(Reader):
         return [self.item.read(item, f"{path}[{index}]", found) for index, item in enumerate(items)]
 
 
-class MapReader(Reader):
+class _MapReader(Reader):
     blank: Any = {}  # noqa: RUF012 -- copied into the struct
 
     def __init__(self, item: Reader) -> None:
@@ -161,9 +161,9 @@ def _plain_reader(info: mi.Type, extra: dict[str, Any], rules: dict[type[msgspec
         case mi.StructType():
             return _struct_reader(info, rules)
         case mi.VarTupleType():
-            return ListReader(_reader(info.item_type, rules)[0], filled=bool(extra.get("filled")))
+            return _ListReader(_reader(info.item_type, rules)[0], filled=bool(extra.get("filled")))
         case mi.DictType():
-            return MapReader(_reader(info.value_type, rules)[0])
+            return _MapReader(_reader(info.value_type, rules)[0])
         case mi.LiteralType():
             return EnumReader(extra["names"], extra.get("absent"))
         case mi.IntType():
@@ -190,7 +190,7 @@ def member_names(reader: Reader) -> Iterator[str]:
         for member in reader.members:
             yield from member.spellings[1:]
             yield from member_names(member.reader)
-    elif isinstance(reader, ListReader | MapReader):
+    elif isinstance(reader, _ListReader | _MapReader):
         yield from member_names(reader.item)
 
 

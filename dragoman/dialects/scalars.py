@@ -1,6 +1,7 @@
 """Reads the single values of ProtoJSON in every spelling that is allowed, and says what is wrong with others."""
 
 import re
+from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -42,14 +43,15 @@ class Findings:
             self.violations.append(FieldViolation(path, description))
 
 
-class Reader:
+class Reader(ABC):
     """Reads one type. `read` returns the plain form, or UNSET where there is none (absent, or a violation)."""
 
     blank: Any = UNSET
     """What stands for a missing required member in a reply."""
 
+    @abstractmethod
     def read(self, value: Any, path: str, found: Findings) -> Any:
-        raise NotImplementedError
+        """The plain form of `value`; says under `path` what is wrong with it."""
 
 
 class AnyReader(Reader):

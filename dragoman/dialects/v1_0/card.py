@@ -18,33 +18,33 @@ from dragoman.errors import ReplyMalformed
 __all__ = ["AgentCard", "read_card", "upgraded", "write_card"]
 
 
-class Provider(msgspec.Struct, rename="camel", kw_only=True):
+class _Provider(msgspec.Struct, rename="camel", kw_only=True):
     url: str
     organization: str
 
 
-class Interface(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Interface(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     url: str
     protocol_binding: str
     tenant: str = ""
     protocol_version: str
 
 
-class Extension(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Extension(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     uri: str = ""
     description: str = ""
     required: bool = False
     params: types.JsonObject | None = None
 
 
-class Capabilities(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Capabilities(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     streaming: bool | None = None
     push_notifications: bool | None = None
-    extensions: tuple[Extension, ...] = ()
+    extensions: tuple[_Extension, ...] = ()
     extended_agent_card: bool | None = None
 
 
-class Skill(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Skill(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     id: str
     name: str
     description: str
@@ -55,7 +55,7 @@ class Skill(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     security_requirements: tuple[security.Requirement, ...] = ()
 
 
-class Signature(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Signature(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     protected: str
     signature: str
     header: types.JsonObject | None = None
@@ -64,17 +64,17 @@ class Signature(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True
 class AgentCard(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     name: str
     description: str
-    supported_interfaces: tuple[Interface, ...]
-    provider: Provider | None = None
+    supported_interfaces: tuple[_Interface, ...]
+    provider: _Provider | None = None
     version: str
     documentation_url: str | None = None
-    capabilities: Capabilities
+    capabilities: _Capabilities
     security_schemes: dict[str, security.Scheme] = {}
     security_requirements: tuple[security.Requirement, ...] = ()
     default_input_modes: tuple[str, ...]
     default_output_modes: tuple[str, ...]
-    skills: tuple[Skill, ...]
-    signatures: tuple[Signature, ...] = ()
+    skills: tuple[_Skill, ...]
+    signatures: tuple[_Signature, ...] = ()
     icon_url: str | None = None
 
 
@@ -84,7 +84,7 @@ def write_card(card: types.AgentCard) -> AgentCard:
         name=card.name,
         description=card.description,
         supported_interfaces=tuple([_write_interface(interface) for interface in card.supported_interfaces]),
-        provider=None if provider is None else Provider(url=provider.url, organization=provider.organization),
+        provider=None if provider is None else _Provider(url=provider.url, organization=provider.organization),
         version=card.version,
         documentation_url=card.documentation_url,
         capabilities=_write_capabilities(card.capabilities),
@@ -98,8 +98,8 @@ def write_card(card: types.AgentCard) -> AgentCard:
     )
 
 
-def _write_interface(interface: types.AgentInterface) -> Interface:
-    return Interface(
+def _write_interface(interface: types.AgentInterface) -> _Interface:
+    return _Interface(
         url=interface.url,
         protocol_binding=interface.protocol_binding,
         tenant=interface.tenant,
@@ -107,8 +107,8 @@ def _write_interface(interface: types.AgentInterface) -> Interface:
     )
 
 
-def _write_capabilities(given: types.AgentCapabilities) -> Capabilities:
-    return Capabilities(
+def _write_capabilities(given: types.AgentCapabilities) -> _Capabilities:
+    return _Capabilities(
         streaming=given.streaming,
         push_notifications=given.push_notifications,
         extensions=tuple([_write_extension(extension) for extension in given.extensions]),
@@ -116,8 +116,8 @@ def _write_capabilities(given: types.AgentCapabilities) -> Capabilities:
     )
 
 
-def _write_extension(extension: types.AgentExtension) -> Extension:
-    return Extension(
+def _write_extension(extension: types.AgentExtension) -> _Extension:
+    return _Extension(
         uri=extension.uri,
         description=extension.description,
         required=extension.required,
@@ -125,12 +125,12 @@ def _write_extension(extension: types.AgentExtension) -> Extension:
     )
 
 
-def _write_signature(signature: types.AgentCardSignature) -> Signature:
-    return Signature(protected=signature.protected, signature=signature.signature, header=signature.header)
+def _write_signature(signature: types.AgentCardSignature) -> _Signature:
+    return _Signature(protected=signature.protected, signature=signature.signature, header=signature.header)
 
 
-def _write_skill(skill: types.AgentSkill) -> Skill:
-    return Skill(
+def _write_skill(skill: types.AgentSkill) -> _Skill:
+    return _Skill(
         id=skill.id,
         name=skill.name,
         description=skill.description,
@@ -170,7 +170,7 @@ def _stated(value: str, where: str) -> str:
     return value
 
 
-def _read_interfaces(given: tuple[Interface, ...]) -> tuple[types.AgentInterface, ...]:
+def _read_interfaces(given: tuple[_Interface, ...]) -> tuple[types.AgentInterface, ...]:
     if not given:
         raise Irregular("supportedInterfaces is required")
     return tuple(
@@ -186,7 +186,7 @@ def _read_interfaces(given: tuple[Interface, ...]) -> tuple[types.AgentInterface
     )
 
 
-def _read_capabilities(given: Capabilities) -> types.AgentCapabilities:
+def _read_capabilities(given: _Capabilities) -> types.AgentCapabilities:
     return types.AgentCapabilities(
         streaming=given.streaming,
         push_notifications=given.push_notifications,
@@ -205,7 +205,7 @@ def _read_capabilities(given: Capabilities) -> types.AgentCapabilities:
     )
 
 
-def _read_skill(skill: Skill) -> types.AgentSkill:
+def _read_skill(skill: _Skill) -> types.AgentSkill:
     return types.AgentSkill(
         id=skill.id,
         name=skill.name,
@@ -218,7 +218,7 @@ def _read_skill(skill: Skill) -> types.AgentSkill:
     )
 
 
-def _read_signature(signature: Signature) -> types.AgentCardSignature:
+def _read_signature(signature: _Signature) -> types.AgentCardSignature:
     return types.AgentCardSignature(
         protected=signature.protected, signature=signature.signature, header=signature.header
     )

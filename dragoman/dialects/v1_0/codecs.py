@@ -91,6 +91,8 @@ RESULTS: dict[Operation, Codec[Any, Any] | None] = {
     operations.GET_PUSH_CONFIG: _push,
     operations.LIST_PUSH_CONFIGS: Codec(objects.PushConfigs, reading.push_configs, writing.push_configs),
     operations.DELETE_PUSH_CONFIG: None,
-    operations.GET_EXTENDED_AGENT_CARD: Codec(card.AgentCard, card.read_card, card.write_card, shape=card.upgraded),
+    operations.GET_EXTENDED_AGENT_CARD: Codec(
+        card.AgentCard, card.read_card, card.write_card, shape=card.upgraded, plain=False
+    ),
 }
 """How the result (or one event) of each operation is read and written; None where there is none."""

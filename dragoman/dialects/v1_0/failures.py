@@ -21,26 +21,26 @@ DOMAIN = "a2a-protocol.org"
 JSON_TYPES = frozenset({"application/json", "application/a2a+json"})
 
 
-class ErrorInfo(msgspec.Struct, omit_defaults=True):
+class _ErrorInfo(msgspec.Struct, omit_defaults=True):
     type: str = msgspec.field(name="@type")
     reason: str
     domain: str
     metadata: dict[str, str] = {}
 
 
-class Violation(msgspec.Struct):
+class _Violation(msgspec.Struct):
     field: str
     description: str
 
 
-class BadRequest(msgspec.Struct, rename="camel"):
+class _BadRequest(msgspec.Struct, rename="camel"):
     type: str = msgspec.field(name="@type")
-    field_violations: list[Violation]
+    field_violations: list[_Violation]
 
 
-def details_of(error: A2AError, reason: str) -> list[ErrorInfo | BadRequest]:
+def details_of(error: A2AError, reason: str) -> list[_ErrorInfo | _BadRequest]:
     """ErrorInfo, whose metadata are strings, and BadRequest if single members are wrong (specification section 9.5)."""
-    info = ErrorInfo(
+    info = _ErrorInfo(
         type="type.googleapis.com/google.rpc.ErrorInfo",
         reason=reason,
         domain=DOMAIN,
@@ -48,8 +48,8 @@ def details_of(error: A2AError, reason: str) -> list[ErrorInfo | BadRequest]:
     )
     if not error.violations:
         return [info]
-    violations = [Violation(violation.field, violation.description) for violation in error.violations]
-    return [info, BadRequest(type="type.googleapis.com/google.rpc.BadRequest", field_violations=violations)]
+    violations = [_Violation(violation.field, violation.description) for violation in error.violations]
+    return [info, _BadRequest(type="type.googleapis.com/google.rpc.BadRequest", field_violations=violations)]
 
 
 def _text(value: Json) -> str:

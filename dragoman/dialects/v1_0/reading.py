@@ -17,6 +17,7 @@ from dragoman.dialects.v1_0 import requests
 
 __all__ = [
     "cancel_task",
+    "delete_push_config",
     "get_card",
     "get_push_config",
     "get_task",

@@ -116,7 +116,8 @@ class Rest:
 
     def encode_error(self, error: A2AError, reply_to: Any) -> HttpReply:
         status = status_of(error)
-        allow = reply_to.allow if isinstance(reply_to, _ReplyTo) else ""
+        # A refusal for another reason, the version say, tells of that reason.
+        allow = reply_to.allow if isinstance(reply_to, _ReplyTo) and isinstance(error, MethodNotFoundError) else ""
         http = 405 if allow else status.http
         shown = _Status(http, status.grpc, error.message, [*details_of(error, status.error.reason)])
         headers = {"content-type": PLAIN_JSON}
@@ -168,7 +169,7 @@ def _error_in(body: bytes) -> A2AError | None:
 
 def _no_route(request: HttpRequest, routes: tuple[Route, ...], reply_to: _ReplyTo) -> Refusal:
     if not routes:
-        return Refusal(MethodNotFoundError(f"There is nothing at {request.path[:100]}"), reply_to)
+        return Refusal(MethodNotFoundError(f"There is nothing at {request.path[:100] or '/'}"), reply_to)
     verbs = ", ".join(sorted({verb for route in routes for verb in route.verbs}))
     error = MethodNotFoundError(f"{request.method[:20]} is not possible here, only {verbs}")
     return Refusal(error, msgspec.structs.replace(reply_to, allow=verbs))

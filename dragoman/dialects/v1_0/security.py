@@ -2,7 +2,8 @@
 
 A scheme stands under a member name that says its kind, an OAuth flow likewise. A scheme of a kind that is not known is
 left out when a card is read: it cannot be used, and the rest of the card can. Schemes of 0.3, which say their kind in
-`type`, are read too; of several OAuth flows the first is kept.
+`type`, are read too, of several OAuth flows the first; and so is the form with a `$case`, which is in the public cards
+of the JavaScript SDK.
 """
 
 from collections.abc import Sequence
@@ -27,21 +28,21 @@ class _Described(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=Tru
     description: str = ""
 
 
-class APIKey(_Described, rename="camel", omit_defaults=True, kw_only=True):
+class _APIKey(_Described, rename="camel", omit_defaults=True, kw_only=True):
     location: str
     name: str
 
 
-class HTTPAuth(_Described, rename="camel", omit_defaults=True, kw_only=True):
+class _HTTPAuth(_Described, rename="camel", omit_defaults=True, kw_only=True):
     scheme: str
     bearer_format: str = ""
 
 
-class OpenIdConnect(_Described, rename="camel", omit_defaults=True, kw_only=True):
+class _OpenIdConnect(_Described, rename="camel", omit_defaults=True, kw_only=True):
     open_id_connect_url: str
 
 
-class AuthorizationCode(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _AuthorizationCode(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     authorization_url: str
     token_url: str
     refresh_url: str = ""
@@ -49,77 +50,77 @@ class AuthorizationCode(msgspec.Struct, rename="camel", omit_defaults=True, kw_o
     pkce_required: bool = False
 
 
-class ClientCredentials(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _ClientCredentials(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     token_url: str
     refresh_url: str = ""
     scopes: dict[str, str]
 
 
-class DeviceCode(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _DeviceCode(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     device_authorization_url: str
     token_url: str
     refresh_url: str = ""
     scopes: dict[str, str]
 
 
-class Implicit(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Implicit(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     authorization_url: str = ""
     refresh_url: str = ""
     scopes: dict[str, str] = {}
 
 
-class Password(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Password(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     token_url: str = ""
     refresh_url: str = ""
     scopes: dict[str, str] = {}
 
 
-class Flows(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+class _Flows(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     """One of them."""
 
-    authorization_code: AuthorizationCode | None = None
-    client_credentials: ClientCredentials | None = None
-    implicit: Implicit | None = None
-    password: Password | None = None
-    device_code: DeviceCode | None = None
+    authorization_code: _AuthorizationCode | None = None
+    client_credentials: _ClientCredentials | None = None
+    implicit: _Implicit | None = None
+    password: _Password | None = None
+    device_code: _DeviceCode | None = None
 
 
-class OAuth2(_Described, rename="camel", omit_defaults=True, kw_only=True):
-    flows: Flows
+class _OAuth2(_Described, rename="camel", omit_defaults=True, kw_only=True):
+    flows: _Flows
     oauth2_metadata_url: str = ""
 
 
 class Scheme(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     """One of them."""
 
-    api_key_security_scheme: APIKey | None = None
-    http_auth_security_scheme: HTTPAuth | None = None
-    oauth2_security_scheme: OAuth2 | None = None
-    open_id_connect_security_scheme: OpenIdConnect | None = None
+    api_key_security_scheme: _APIKey | None = None
+    http_auth_security_scheme: _HTTPAuth | None = None
+    oauth2_security_scheme: _OAuth2 | None = None
+    open_id_connect_security_scheme: _OpenIdConnect | None = None
     mtls_security_scheme: _Described | None = None
 
 
-class Scopes(msgspec.Struct, omit_defaults=True):
+class _Scopes(msgspec.Struct, omit_defaults=True):
     """A list of strings, wrapped."""
 
     list: tuple[str, ...] = ()
 
 
 class Requirement(msgspec.Struct, omit_defaults=True):
-    schemes: dict[str, Scopes] = {}
+    schemes: dict[str, _Scopes] = {}
 
 
 _FLOWS: tuple[tuple[str, type[msgspec.Struct], Any], ...] = (
-    ("authorization_code", AuthorizationCode, types.AuthorizationCodeOAuthFlow),
-    ("client_credentials", ClientCredentials, types.ClientCredentialsOAuthFlow),
-    ("device_code", DeviceCode, types.DeviceCodeOAuthFlow),
-    ("implicit", Implicit, types.ImplicitOAuthFlow),
-    ("password", Password, types.PasswordOAuthFlow),
+    ("authorization_code", _AuthorizationCode, types.AuthorizationCodeOAuthFlow),
+    ("client_credentials", _ClientCredentials, types.ClientCredentialsOAuthFlow),
+    ("device_code", _DeviceCode, types.DeviceCodeOAuthFlow),
+    ("implicit", _Implicit, types.ImplicitOAuthFlow),
+    ("password", _Password, types.PasswordOAuthFlow),
 )
 _SCHEMES: tuple[tuple[str, type[msgspec.Struct], Any], ...] = (
-    ("api_key_security_scheme", APIKey, types.APIKeySecurityScheme),
-    ("http_auth_security_scheme", HTTPAuth, types.HTTPAuthSecurityScheme),
-    ("open_id_connect_security_scheme", OpenIdConnect, types.OpenIdConnectSecurityScheme),
+    ("api_key_security_scheme", _APIKey, types.APIKeySecurityScheme),
+    ("http_auth_security_scheme", _HTTPAuth, types.HTTPAuthSecurityScheme),
+    ("open_id_connect_security_scheme", _OpenIdConnect, types.OpenIdConnectSecurityScheme),
     ("mtls_security_scheme", _Described, types.MutualTlsSecurityScheme),
 )
 """Member name, wire struct, canonical type; the last two have the same fields."""
@@ -128,7 +129,7 @@ _SCHEMES: tuple[tuple[str, type[msgspec.Struct], Any], ...] = (
 def write_scheme(scheme: types.SecurityScheme) -> Scheme:
     if isinstance(scheme, types.OAuth2SecurityScheme):
         return Scheme(
-            oauth2_security_scheme=OAuth2(
+            oauth2_security_scheme=_OAuth2(
                 description=scheme.description,
                 flows=_write_flow(scheme.flow),
                 oauth2_metadata_url=scheme.oauth2_metadata_url,
@@ -142,10 +143,10 @@ def write_scheme(scheme: types.SecurityScheme) -> Scheme:
     raise AssertionError(scheme)
 
 
-def _write_flow(flow: types.OAuthFlow) -> Flows:
+def _write_flow(flow: types.OAuthFlow) -> _Flows:
     for member, wire, canonical in _FLOWS:
         if isinstance(flow, canonical):
-            written = Flows()
+            written = _Flows()
             setattr(written, member, wire(**msgspec.structs.asdict(flow)))
             return written
     raise AssertionError(flow)
@@ -179,7 +180,7 @@ def _first(holder: msgspec.Struct, table: tuple[tuple[str, type[msgspec.Struct],
 def write_requirements(requirements: tuple[types.SecurityRequirement, ...]) -> tuple[Requirement, ...]:
     return tuple(
         [
-            Requirement(schemes={name: Scopes(list=tuple(scopes)) for name, scopes in requirement.items()})
+            Requirement(schemes={name: _Scopes(list=tuple(scopes)) for name, scopes in requirement.items()})
             for requirement in requirements
         ]
     )
@@ -212,6 +213,10 @@ def _upgraded_scheme(scheme: Any) -> Any:
     if not isinstance(scheme, dict):
         return scheme
     given = cast("dict[str, Any]", scheme)
+    case = given.get("scheme")
+    if isinstance(case, dict) and "$case" in case:
+        named = cast("dict[str, Any]", case)
+        return {str(named["$case"]): named.get("value")}
     kind, renamed = _KINDS.get(str(given.get("type")), ("", {}))
     if not kind or kind in given:
         return given

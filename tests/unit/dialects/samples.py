@@ -120,18 +120,18 @@ sizes = st.none() | st.integers(1, 100)
 names = st.text(string.ascii_letters + string.digits + "-_./: %?#é", min_size=1, max_size=12)
 
 contents: st.SearchStrategy[dict[str, Any]] = (
-    st.builds(lambda value: {"text": value}, text)
-    | st.builds(lambda raw: {"base64": types.Part.from_bytes(raw).base64}, st.binary(max_size=12))
-    | st.builds(lambda value: {"url": value}, text)
-    | st.builds(lambda value: {"data": value}, json_values)
+    st.fixed_dictionaries({"text": text})
+    | st.fixed_dictionaries({"base64": st.binary(max_size=12).map(lambda raw: types.Part.from_bytes(raw).base64)})
+    | st.fixed_dictionaries({"url": text})
+    | st.fixed_dictionaries({"data": json_values})
 )
-parts = st.builds(
-    lambda content, **rest: types.Part(**content, **rest),
-    content=contents,
-    metadata=metadata,
-    filename=maybe_text,
-    media_type=maybe_text,
-)
+
+
+def part_of(content: dict[str, Any], *, metadata: Any, filename: str | None, media_type: str | None) -> types.Part:
+    return types.Part(**content, metadata=metadata, filename=filename, media_type=media_type)
+
+
+parts = st.builds(part_of, contents, metadata=metadata, filename=maybe_text, media_type=maybe_text)
 part_lists = st.lists(parts, min_size=1, max_size=3).map(tuple)
 messages = st.builds(
     types.Message,

@@ -216,7 +216,8 @@ def test_errors_of_every_family_are_recognised(status: int, body: bytes, error: 
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(200, b""), (200, b"<html>hello"), (200, b"[]"), (200, b'{"id":1}'), (200, b'{"result":{}}'), (200, b'{"error":5}'),
+    [(200, b""), (200, b"<html>hello"), (200, b"[]"), (200, b'{"id":1}'), (200, b'{"result":{}}'),
+     (200, b'{"error":5}'),
      (200, b'{"result":{"id":"t","status":5}}'), (204, b""), (302, b"moved"), (500, b"Internal Server Error")],
 )  # fmt: skip
 def test_what_is_no_answer_is_malformed(status: int, body: bytes) -> None:

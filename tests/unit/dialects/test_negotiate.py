@@ -1,5 +1,7 @@
 """Which dialect answers: one test for each row of the decision."""
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
@@ -24,12 +26,13 @@ def rest(version: str | None, query: str = "") -> HttpRequest:
     return HttpRequest("GET", "/tasks/t", query, {} if version is None else {"a2a-version": version})
 
 
+Make = Callable[..., HttpRequest]
 each_binding = pytest.mark.parametrize(("make", "dialect"), [(rpc, JSONRPC), (rest, REST)], ids=["rpc", "rest"])
 
 
 @each_binding
 @pytest.mark.parametrize("version", ["1.0", " 1.0 ", "1.0.0", "1.0.17"])
-def test_a_served_version_is_answered(make: type[HttpRequest], dialect: Dialect, version: str) -> None:
+def test_a_served_version_is_answered(make: Make, dialect: Dialect, version: str) -> None:
     chosen, outcome = STRICT.decode(make(version))
     assert chosen is dialect
     assert isinstance(outcome, Call)
@@ -39,9 +42,7 @@ def test_a_served_version_is_answered(make: type[HttpRequest], dialect: Dialect,
 
 @each_binding
 @pytest.mark.parametrize("version", ["0.3", "0.3.0", "1", "1.", "1.1", "2.0", "99.0", "latest", "1.0-rc", "\u0661.0"])
-def test_another_version_is_refused_and_the_served_ones_named(
-    make: type[HttpRequest], dialect: Dialect, version: str
-) -> None:
+def test_another_version_is_refused_and_the_served_ones_named(make: Make, dialect: Dialect, version: str) -> None:
     for negotiator in (STRICT, BY_GRAMMAR):
         chosen, outcome = negotiator.decode(make(version))
         assert chosen is dialect
@@ -54,7 +55,7 @@ def test_another_version_is_refused_and_the_served_ones_named(
 @each_binding
 @pytest.mark.parametrize("version", [None, "", "  "])
 def test_no_version_means_an_old_one_unless_the_switch_says_otherwise(
-    make: type[HttpRequest], dialect: Dialect, version: str | None
+    make: Make, dialect: Dialect, version: str | None
 ) -> None:
     chosen, refused = STRICT.decode(make(version))
     assert chosen is dialect
@@ -67,7 +68,7 @@ def test_no_version_means_an_old_one_unless_the_switch_says_otherwise(
 
 
 @each_binding
-def test_the_version_may_stand_in_the_query(make: type[HttpRequest], dialect: Dialect) -> None:
+def test_the_version_may_stand_in_the_query(make: Make, dialect: Dialect) -> None:
     chosen, outcome = STRICT.decode(make(None, "A2A-Version=1.0"))
     assert chosen is dialect
     assert isinstance(outcome, Call)

@@ -193,67 +193,67 @@ STATES = "must be one of " + ", ".join(
 CONTENT = "must have exactly one of text, raw, url, data"
 
 
-@pytest.mark.parametrize(
-    ("operation", "params", "expected"),
-    [
-        (operations.SEND_MESSAGE, {}, {"message": "is required"}),
-        (operations.SEND_MESSAGE, {"message": "hi"}, {"message": "must be an object"}),
-        (operations.SEND_MESSAGE, message(messageId=UNSET), {"message.messageId": "is required"}),
-        (operations.SEND_MESSAGE, message(messageId=""), {"message.messageId": "must not be empty"}),
-        (operations.SEND_MESSAGE, message(messageId=5), {"message.messageId": "must be a string"}),
-        (operations.SEND_MESSAGE, message(role=UNSET), {"message.role": "is required"}),
-        (operations.SEND_MESSAGE, message(role="ROLE_UNSPECIFIED"), {"message.role": "is required"}),
-        (operations.SEND_MESSAGE, message(role="boss"), {"message.role": "must be one of ROLE_USER, ROLE_AGENT"}),
-        (operations.SEND_MESSAGE, message(parts=UNSET), {"message.parts": "is required"}),
-        (operations.SEND_MESSAGE, message(parts=[]), {"message.parts": "must not be empty"}),
-        (operations.SEND_MESSAGE, message(parts={}), {"message.parts": "must be an array"}),
-        (operations.SEND_MESSAGE, message(parts=["hi"]), {"message.parts[0]": "must be an object"}),
-        (operations.SEND_MESSAGE, message(parts=[{}]), {"message.parts[0]": CONTENT}),
-        (operations.SEND_MESSAGE, message(parts=[{"text": "a", "url": "b"}]), {"message.parts[0]": CONTENT}),
-        (operations.SEND_MESSAGE, message(parts=[{"raw": "a"}]), {"message.parts[0].raw": "must be base64"}),
-        (operations.SEND_MESSAGE, message(parts=[{"raw": "a b="}]), {"message.parts[0].raw": "must be base64"}),
-        (operations.SEND_MESSAGE, message(metadata=[]), {"message.metadata": "must be an object"}),
-        (operations.SEND_MESSAGE, message(extensions=[1]), {"message.extensions[0]": "must be a string"}),
-        (
-            operations.SEND_MESSAGE,
-            message() | {"configuration": {"returnImmediately": "yes", "historyLength": -1}},
-            {
-                "configuration.returnImmediately": "must be true or false",
-                "configuration.historyLength": "must not be negative",
-            },
-        ),
-        (
-            operations.SEND_MESSAGE,
-            message() | {"configuration": {"taskPushNotificationConfig": {"authentication": {}}}},
-            {
-                "configuration.taskPushNotificationConfig.url": "is required",
-                "configuration.taskPushNotificationConfig.authentication.scheme": "is required",
-            },
-        ),
-        (operations.GET_TASK, {}, {"id": "is required"}),
-        (operations.GET_TASK, {"id": ""}, {"id": "must not be empty"}),
-        (operations.GET_TASK, {"id": "t", "historyLength": 1.5}, {"historyLength": "must be an integer"}),
-        (operations.GET_TASK, {"id": "t", "historyLength": True}, {"historyLength": "must be an integer"}),
-        (operations.GET_TASK, {"id": "t", "historyLength": 2**31}, {"historyLength": "must fit into 32 bits"}),
-        (operations.LIST_TASKS, {"pageSize": 0}, {"pageSize": "must be between 1 and 100"}),
-        (operations.LIST_TASKS, {"pageSize": 101}, {"pageSize": "must be between 1 and 100"}),
-        (operations.LIST_TASKS, {"status": "busy"}, {"status": STATES}),
-        (operations.LIST_TASKS, {"pageToken": 5}, {"pageToken": "must be a string"}),
-        (
-            operations.LIST_TASKS,
-            {"statusTimestampAfter": "yesterday"},
-            {"statusTimestampAfter": "must be a time as in 2026-01-31T12:00:00.000Z"},
-        ),
-        (
-            operations.LIST_TASKS,
-            {"statusTimestampAfter": "2026-01-31T12:00:00"},
-            {"statusTimestampAfter": "must be a time as in 2026-01-31T12:00:00.000Z"},
-        ),
-        (operations.CREATE_PUSH_CONFIG, {"url": "http://x"}, {"taskId": "is required"}),
-        (operations.GET_PUSH_CONFIG, {}, {"taskId": "is required", "id": "is required"}),
-        (operations.LIST_PUSH_CONFIGS, {"taskId": "t", "pageSize": 0}, {"pageSize": "must be between 1 and 100"}),
-    ],
-)
+WRONG: list[tuple[Operation, Any, dict[str, str]]] = [
+    (operations.SEND_MESSAGE, {}, {"message": "is required"}),
+    (operations.SEND_MESSAGE, {"message": "hi"}, {"message": "must be an object"}),
+    (operations.SEND_MESSAGE, message(messageId=UNSET), {"message.messageId": "is required"}),
+    (operations.SEND_MESSAGE, message(messageId=""), {"message.messageId": "must not be empty"}),
+    (operations.SEND_MESSAGE, message(messageId=5), {"message.messageId": "must be a string"}),
+    (operations.SEND_MESSAGE, message(role=UNSET), {"message.role": "is required"}),
+    (operations.SEND_MESSAGE, message(role="ROLE_UNSPECIFIED"), {"message.role": "is required"}),
+    (operations.SEND_MESSAGE, message(role="boss"), {"message.role": "must be one of ROLE_USER, ROLE_AGENT"}),
+    (operations.SEND_MESSAGE, message(parts=UNSET), {"message.parts": "is required"}),
+    (operations.SEND_MESSAGE, message(parts=[]), {"message.parts": "must not be empty"}),
+    (operations.SEND_MESSAGE, message(parts={}), {"message.parts": "must be an array"}),
+    (operations.SEND_MESSAGE, message(parts=["hi"]), {"message.parts[0]": "must be an object"}),
+    (operations.SEND_MESSAGE, message(parts=[{}]), {"message.parts[0]": CONTENT}),
+    (operations.SEND_MESSAGE, message(parts=[{"text": "a", "url": "b"}]), {"message.parts[0]": CONTENT}),
+    (operations.SEND_MESSAGE, message(parts=[{"raw": "a"}]), {"message.parts[0].raw": "must be base64"}),
+    (operations.SEND_MESSAGE, message(parts=[{"raw": "a b="}]), {"message.parts[0].raw": "must be base64"}),
+    (operations.SEND_MESSAGE, message(metadata=[]), {"message.metadata": "must be an object"}),
+    (operations.SEND_MESSAGE, message(extensions=[1]), {"message.extensions[0]": "must be a string"}),
+    (
+        operations.SEND_MESSAGE,
+        message() | {"configuration": {"returnImmediately": "yes", "historyLength": -1}},
+        {
+            "configuration.returnImmediately": "must be true or false",
+            "configuration.historyLength": "must not be negative",
+        },
+    ),
+    (
+        operations.SEND_MESSAGE,
+        message() | {"configuration": {"taskPushNotificationConfig": {"authentication": {}}}},
+        {
+            "configuration.taskPushNotificationConfig.url": "is required",
+            "configuration.taskPushNotificationConfig.authentication.scheme": "is required",
+        },
+    ),
+    (operations.GET_TASK, {}, {"id": "is required"}),
+    (operations.GET_TASK, {"id": ""}, {"id": "must not be empty"}),
+    (operations.GET_TASK, {"id": "t", "historyLength": 1.5}, {"historyLength": "must be an integer"}),
+    (operations.GET_TASK, {"id": "t", "historyLength": True}, {"historyLength": "must be an integer"}),
+    (operations.GET_TASK, {"id": "t", "historyLength": 2**31}, {"historyLength": "must fit into 32 bits"}),
+    (operations.LIST_TASKS, {"pageSize": 0}, {"pageSize": "must be between 1 and 100"}),
+    (operations.LIST_TASKS, {"pageSize": 101}, {"pageSize": "must be between 1 and 100"}),
+    (operations.LIST_TASKS, {"status": "busy"}, {"status": STATES}),
+    (operations.LIST_TASKS, {"pageToken": 5}, {"pageToken": "must be a string"}),
+    (
+        operations.LIST_TASKS,
+        {"statusTimestampAfter": "yesterday"},
+        {"statusTimestampAfter": "must be a time as in 2026-01-31T12:00:00.000Z"},
+    ),
+    (
+        operations.LIST_TASKS,
+        {"statusTimestampAfter": "2026-01-31T12:00:00"},
+        {"statusTimestampAfter": "must be a time as in 2026-01-31T12:00:00.000Z"},
+    ),
+    (operations.CREATE_PUSH_CONFIG, {"url": "http://x"}, {"taskId": "is required"}),
+    (operations.GET_PUSH_CONFIG, {}, {"taskId": "is required", "id": "is required"}),
+    (operations.LIST_PUSH_CONFIGS, {"taskId": "t", "pageSize": 0}, {"pageSize": "must be between 1 and 100"}),
+]
+
+
+@pytest.mark.parametrize(("operation", "params", "expected"), WRONG)
 def test_everything_that_is_wrong_is_named(operation: Operation, params: Any, expected: dict[str, str]) -> None:
     assert violations(operation, params) == expected
 

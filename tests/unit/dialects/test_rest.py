@@ -116,13 +116,19 @@ def test_the_tenant_of_a_get_may_stand_in_the_query() -> None:
     ("query", "expected"),
     [
         ("", types.ListTasksRequest()),
-        ("pageSize=2&pageToken=a%2Bb%3D&historyLength=0", types.ListTasksRequest(page_size=2, page_token="a+b=", history_length=0)),
+        (
+            "pageSize=2&pageToken=a%2Bb%3D&historyLength=0",
+            types.ListTasksRequest(page_size=2, page_token="a+b=", history_length=0),
+        ),
         ("page_size=2&context_id=c", types.ListTasksRequest(page_size=2, context_id="c")),
         ("includeArtifacts=true", types.ListTasksRequest(include_artifacts=True)),
         ("includeArtifacts=false&contextId=&unknown=1", types.ListTasksRequest()),
         ("status=working", types.ListTasksRequest(status=types.TaskState.WORKING)),
         ("lastUpdatedAfter=2026-01-31T12:00:00.25Z", types.ListTasksRequest(status_timestamp_after=samples.NOON)),
-        ("statusTimestampAfter=2026-01-31T14:00:00.25%2B02:00", types.ListTasksRequest(status_timestamp_after=samples.NOON)),
+        (
+            "statusTimestampAfter=2026-01-31T14:00:00.25%2B02:00",
+            types.ListTasksRequest(status_timestamp_after=samples.NOON),
+        ),
         ("contextId=a+b", types.ListTasksRequest(context_id="a b")),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ The mutations are made from a fixed seed, so that a failure comes again.
 import copy
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -57,17 +57,24 @@ def mutated_bytes(random_: random.Random, body: bytes) -> bytes:
     return bytes(data)
 
 
-def holders(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict | list):
-        yield value
-        for item in value.values() if isinstance(value, dict) else value:  # pyright: ignore[reportUnknownVariableType] -- any JSON
+def holders(value: Any) -> Iterator[dict[str, Any] | list[Any]]:
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        yield members
+        for item in members.values():
+            yield from holders(item)
+    elif isinstance(value, list):
+        items = cast("list[Any]", value)  # type: ignore[redundant-cast] -- pyright does not know the items
+        yield items
+        for item in items:
             yield from holders(item)
 
 
 def mutated_json(random_: random.Random, body: bytes) -> bytes:
     value = msgspec.json.decode(body or b"{}")
     for _ in range(random_.randint(1, 3)):
-        holder = random_.choice(list(holders(value)) or [{}])
+        nowhere: dict[str, Any] = {}
+        holder = random_.choice(list(holders(value)) or [nowhere])
         odd = copy.deepcopy(random_.choice((*ODD, deep(random_.choice((50, 99, 101, 120))))))
         keys: list[Any] = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
         match random_.randrange(4):
