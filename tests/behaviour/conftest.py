@@ -25,7 +25,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def _bounded(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
     @functools.wraps(test)
     async def bounded(*args: Any, **kwargs: Any) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await test(*args, **kwargs)
 
     return bounded

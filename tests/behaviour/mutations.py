@@ -1,0 +1,187 @@
+"""Valid requests, damaged at random: in their bytes, their JSON, their path, their query, their headers."""
+
+import copy
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+from dragoman.dialects.base import HttpRequest
+from tests.behaviour.wire import Wire, message
+
+__all__ = ["damaged", "valid_requests"]
+
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    2**63,
+    1e308,
+    "",
+    "x" * 2000,
+    "\u0000",
+    "\ud800",
+    "TASK_STATE_WORKING",
+    [],
+    {},
+    [[[[]]]],
+    {"a": {"b": {"c": {}}}},
+    [None, 1, "two"],
+)
+BYTES = (b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\x00", b"\xff", b"\xc3", b"1e999", b"NaN", b"null")
+HEADERS = (
+    ("content-type", "text/plain"),
+    ("content-type", ""),
+    ("content-type", "application/json; charset=latin-1"),
+    ("a2a-version", "0.3"),
+    ("a2a-version", "1.0, 1.0"),
+    ("a2a-version", "9" * 500),
+    ("a2a-extensions", ",,, ,"),
+    ("a2a-extensions", "x" * 5000),
+    ("accept", "text/html;q=0.1, */*;q=nonsense"),
+    ("traceparent", "nonsense"),
+    ("content-length", "7"),
+    ("content-length", "-7"),
+    ("authorization", "Bearer x"),
+    ("last-event-id", "nonsense"),
+)
+
+
+def valid_requests(wire: Wire, task_id: str) -> list[HttpRequest]:
+    """One request for each operation."""
+    rich = message(
+        parts=[{"text": "hi", "metadata": {"a": 1}}, {"data": {"b": [1]}}, {"raw": "AAAA", "mediaType": "a/b"}],
+        metadata={"c": None},
+        extensions=["https://extensions.example/1"],
+        referenceTaskIds=[task_id],
+    )
+    configuration = {"acceptedOutputModes": ["text/plain"], "historyLength": 3, "returnImmediately": False}
+    push = {"taskId": task_id, "id": "c"}
+    return [
+        wire.request("SendMessage", {"message": message()}),
+        wire.request("SendMessage", {"message": rich, "configuration": configuration, "metadata": {"d": 1}}),
+        wire.request("SendStreamingMessage", {"message": rich, "configuration": configuration}),
+        wire.request("GetTask", {"id": task_id, "historyLength": 2}),
+        wire.request(
+            "ListTasks",
+            {
+                "contextId": "c",
+                "status": "TASK_STATE_COMPLETED",
+                "pageSize": 3,
+                "statusTimestampAfter": "2026-01-02T03:04:05.678Z",
+                "includeArtifacts": True,
+            },
+            tenant="acme",
+        ),
+        wire.request("CancelTask", {"id": task_id, "metadata": {}}),
+        wire.request("SubscribeToTask", {"id": task_id}),
+        wire.request("CreateTaskPushNotificationConfig", {"taskId": task_id, "url": "https://hook.example"}),
+        wire.request("GetTaskPushNotificationConfig", push),
+        wire.request("DeleteTaskPushNotificationConfig", push),
+        wire.request("GetExtendedAgentCard"),
+    ]
+
+
+def damaged(request: HttpRequest, chance: random.Random) -> HttpRequest:
+    """The request after one to three accidents."""
+    for _ in range(chance.randint(1, 3)):
+        request = chance.choice(ACCIDENTS)(request, chance)
+    return request
+
+
+def _in_bytes(request: HttpRequest, chance: random.Random) -> HttpRequest:
+    body = bytearray(request.body)
+    at = chance.randint(0, len(body))
+    match chance.randrange(5):
+        case 0:
+            body[at:at] = chance.choice(BYTES)
+        case 1:
+            del body[at : at + chance.randint(1, 20)]
+        case 2:
+            body[at : at + 1] = bytes([chance.randrange(256)])
+        case 3:
+            del body[at:]
+        case _:
+            body += body[at:]
+    return _with(request, body=bytes(body))
+
+
+def _in_json(request: HttpRequest, chance: random.Random) -> HttpRequest:
+    try:
+        value = json.loads(request.body)
+    except ValueError:
+        return request
+    places = list(_places(value))
+    if not places:
+        return _with(request, body=json.dumps(chance.choice(ODD)).encode())
+    holder, key = chance.choice(places)
+    match chance.randrange(4):
+        case 0:
+            del holder[key]
+        case 1:
+            holder[key] = copy.deepcopy(chance.choice(places)[0])
+        case _:
+            holder[key] = copy.deepcopy(chance.choice(ODD))
+    return _with(request, body=json.dumps(value).encode())
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Everything in the value that can be replaced: what holds it, and under which key."""
+    pairs = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    return [(value, key) for key, _ in pairs] + [place for _, inner in pairs for place in _places(inner)]
+
+
+def _in_path(request: HttpRequest, chance: random.Random) -> HttpRequest:
+    path = request.path
+    at = chance.randint(1, len(path))
+    odd = chance.choice(
+        ["/", "//", ":", "%", "%00", "%ff", "%2F", "..", "/tasks/", ":cancel", "ü", "?", "#", "x" * 500]
+    )
+    cut = path[:at] if chance.random() < 0.3 else path[:at] + odd + path[at:]
+    return _with(request, path=cut.encode("ascii", "ignore").decode())
+
+
+def _in_query(request: HttpRequest, chance: random.Random) -> HttpRequest:
+    odd = [
+        "&",
+        "=",
+        "pageSize=x",
+        "status=1",
+        "includeArtifacts=",
+        "A2A-Version=7",
+        "%ff=%00",
+        "pageToken=AAAA",
+        "a" * 900,
+    ]
+    at = chance.randint(0, len(request.query))
+    return _with(request, query=request.query[:at] + chance.choice(odd) + request.query[at:])
+
+
+def _in_headers(request: HttpRequest, chance: random.Random) -> HttpRequest:
+    name, value = chance.choice(HEADERS)
+    headers = {**request.headers, name: value}
+    if chance.random() < 0.3:
+        del headers[chance.choice(sorted(headers))]
+    return _with(request, headers=headers)
+
+
+def _in_verb(request: HttpRequest, chance: random.Random) -> HttpRequest:
+    return _with(request, method=chance.choice(["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "BREW"]))
+
+
+def _with(request: HttpRequest, **members: Any) -> HttpRequest:
+    given = {name: getattr(request, name) for name in ("method", "path", "query", "headers", "body")}
+    return HttpRequest(**{**given, **members})
+
+
+ACCIDENTS: tuple[Callable[[HttpRequest, random.Random], HttpRequest], ...] = (
+    _in_bytes,
+    _in_json,
+    _in_json,
+    _in_json,
+    _in_path,
+    _in_query,
+    _in_headers,
+    _in_verb,
+)

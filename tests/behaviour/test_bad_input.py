@@ -1,0 +1,197 @@
+"""Whatever comes in, a right answer goes out: never a 500, a hang, or a word about the inside."""
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from dragoman.dialects.base import HttpReply, HttpRequest
+from tests.behaviour.agents import echo
+from tests.behaviour.checks import check_error, check_payload
+from tests.behaviour.manifest import requirement
+from tests.behaviour.mutations import damaged, valid_requests
+from tests.behaviour.wire import Serve, message, refused
+
+MUTATIONS = 5_000
+"""For each of the two bindings."""
+
+
+def check_answer(request: HttpRequest, reply: HttpReply) -> None:
+    """The answer is one that the protocol has: a result, a stream, a card, or an error of the table."""
+    assert reply.status < 500, (request, reply)
+    assert b"Traceback" not in reply.body
+    kind = reply.headers.get("content-type", "").split(";")[0]
+    if not reply.body:
+        assert request.method == "HEAD" or (reply.status == 405 and ".well-known" in request.path), (request, reply)
+    elif kind != "text/event-stream":
+        body = json.loads(reply.body)
+        if "error" in body:
+            check_error("jsonrpc" in body, reply.status, body, body.get("id"), streamed=False)
+        else:
+            assert reply.status == 200, (request, reply)
+            check_payload(body["result"] if "jsonrpc" in body else body)
+
+
+@requirement("R-3.3.2-09", "R-13.4-05", "R-14.1-02")
+async def test_ten_thousand_damaged_requests_are_answered_rightly(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    wire = await serve(echo())
+    chance = random.Random(f"damage in {wire.binding}")
+    requests = valid_requests(wire, (await wire.send())["id"])
+    accepted = 0
+    for _ in range(MUTATIONS):
+        request = damaged(chance.choice(requests), chance)
+        async with asyncio.timeout(10):
+            reply = await wire.send_raw(request)
+        check_answer(request, reply)
+        accepted += reply.status == 200 and b'"error"' not in reply.body
+    assert 0 < accepted < MUTATIONS
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+    assert (await wire.send("still here"))["artifacts"][0]["parts"] == [{"text": "still here"}]
+
+
+@requirement("R-13.4-06")
+async def test_a_body_over_the_limit_is_refused_before_it_is_read(serve: Serve) -> None:
+    wire = await serve(echo(max_body_bytes=10_000))
+    assert (await wire.send("x" * 8_000))["artifacts"]
+    with refused("REQUEST_TOO_LARGE") as caught:
+        await wire.send("x" * 10_001)
+    assert caught.value.reply.status == 413
+    assert "10000" in caught.value.text
+    assert (await wire.call("ListTasks"))["totalSize"] == 1
+
+
+@requirement("R-13.4-06")
+async def test_a_body_that_says_it_is_too_long_is_not_waited_for(serve: Serve) -> None:
+    wire = await serve(echo(max_body_bytes=10_000))
+    request = wire.request("SendMessage", {"message": message()}, headers={"content-length": "99999999999"})
+    async with wire.bridge.open(request, whole=False) as reply:
+        assert reply.status == 413
+
+
+@requirement("R-13.4-05", "R-13.4-06")
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+@pytest.mark.parametrize("depth", [50, 500, 5_000, 200_000])
+async def test_deep_nesting_is_taken_or_refused(serve: Serve, opening: str, closing: str, depth: int) -> None:
+    wire = await serve(echo())
+    nested = opening * depth + "1" + closing * depth
+    for place in ('"metadata":{"x":%s}', '"parts":[{"data":%s}]', '"unknown":%s'):
+        sent = wire.request("SendMessage", {"message": message()})
+        body = sent.body.replace(b'"role"', (place % nested).encode() + b',"role"')
+        request = HttpRequest("POST", sent.path, "", sent.headers, body)
+        reply = await wire.send_raw(request)
+        assert reply.status < 500
+        answer = json.loads(reply.body) if depth < 1_000 else {}
+        if "error" in answer:
+            check_error(wire.jsonrpc, reply.status, answer, answer.get("id"), streamed=False)
+    whole = HttpRequest("POST", sent.path, "", sent.headers, nested.encode())
+    check_answer(whole, await wire.send_raw(whole))
+    assert (await wire.send("still here"))["artifacts"]
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 5_000, "0." + "1" * 5_000, "NaN", "Infinity", "-0", "01"])
+async def test_odd_numbers_are_taken_or_refused(serve: Serve, number: str) -> None:
+    wire = await serve(echo())
+    for member in ('"configuration":{"historyLength":%s}', '"metadata":{"x":%s}'):
+        sent = wire.request("SendMessage", {"message": message()})
+        body = sent.body.replace(b'"message"', (member % number).encode() + b',"message"')
+        request = HttpRequest("POST", sent.path, "", sent.headers, body)
+        check_answer(request, await wire.send_raw(request))
+
+
+async def test_a_caller_who_leaves_in_the_middle_of_the_body_leaves_nothing_behind(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    wire = await serve(echo())
+    request = wire.request("SendMessage", {"message": message()})
+    half = HttpRequest("POST", request.path, "", request.headers, request.body[: len(request.body) // 2])
+
+    async def leave() -> None:
+        async with wire.bridge.open(half, whole=False):
+            pytest.fail("half a body was answered")
+
+    leaving = asyncio.create_task(leave())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    assert (await wire.call("ListTasks"))["totalSize"] == 0
+    assert caplog.records == []
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    """A real server with an echoing agent, in a process of its own."""
+    code = "from tests.behaviour.agents import echo; echo().run(port=0, announce=lambda line: print(line, flush=True))"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        line = (await process.stdout.readline()).decode()
+        yield int(line.split("127.0.0.1:")[1].split("/")[0].split()[0])
+    finally:
+        process.terminate()
+        _, errors = await process.communicate()
+        assert b"Traceback" not in errors, errors.decode()
+
+
+async def on_the_socket(port: int, sent: bytes, *, end: bool = False) -> bytes:
+    """What the server says to these bytes until it, or we, close the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(sent)
+        await writer.drain()
+        if end:
+            writer.write_eof()
+            return await reader.read()
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = [
+            int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
+        ]
+        return head + (await reader.readexactly(length[0]) if length else b"")
+    finally:
+        writer.close()
+
+
+def http(path: str, body: bytes, *, length: int | None = None, method: str = "POST") -> bytes:
+    headers = [f"{method} {path} HTTP/1.1", "Host: agent.example", "A2A-Version: 1.0", "Content-Type: application/json"]
+    headers.append(f"Content-Length: {len(body) if length is None else length}")
+    return "\r\n".join([*headers, "", ""]).encode() + body
+
+
+def rpc(**members: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": members}).encode()
+
+
+async def test_a_real_server_survives_what_sockets_bring(port: int) -> None:
+    whole = rpc(message=message("over a socket"))
+    assert b"over a socket" in await on_the_socket(port, http("/", whole))
+    assert b"HTTP/1.1 400" in await on_the_socket(port, b"\x16\x03\x01 not http at all\r\n\r\n")
+    assert b"200 OK" not in await on_the_socket(port, http("/", whole[:20], length=len(whole)), end=True)
+    assert b"413" in await on_the_socket(port, http("/", b"{", length=10**10))
+    assert b"-32700" in await on_the_socket(port, http("/", b"\xff\xfe"))
+    assert b" 400 " in await on_the_socket(port, http("/tasks/%00%ff", b"", method="GET"))
+    chunked = b"POST / HTTP/1.1\r\nHost: a\r\nA2A-Version: 1.0\r\nTransfer-Encoding: chunked\r\n"
+    chunked += b"Content-Type: application/json\r\n\r\n" + b"%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole)
+    assert b"over a socket" in await on_the_socket(port, chunked)
+    assert b"over a socket" in await on_the_socket(
+        port, http("/message:send", json.dumps({"message": message("over a socket")}).encode())
+    )
+    assert b"over a socket" in await on_the_socket(port, http("/", whole))
+
+
+async def test_connections_that_are_dropped_do_not_add_up(port: int) -> None:
+    whole = rpc(message=message("after all"))
+    for number in range(50):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(http("/", whole)[: 10 + number * 5])
+        writer.transport.abort()
+    assert b"after all" in await on_the_socket(port, http("/", whole))
