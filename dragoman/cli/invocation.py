@@ -46,6 +46,8 @@ class Invocation:
             verbose=settings.verbose,
             debug=settings.debug,
         )
+        self.named: str | None = None
+        """The task that the command line names, which may not have been seen yet."""
         self.task_id: str | None = None
         self.context_id: str | None = None
         self.state: TaskState | None = None
@@ -77,10 +79,13 @@ class Invocation:
 
     def ways_on(self) -> list[str]:
         """The commands that go on with the task that was seen, the likeliest first."""
-        if self.task_id is None or self.state is None:
+        task_id = self.task_id or self.named
+        if task_id is None:
             return []
-        reply = self.command("send", "--task-id", shlex.quote(self.task_id), '"<reply>"')
-        follow = self.command("task get", "--wait", shlex.quote(self.task_id))
+        reply = self.command("send", "--task-id", shlex.quote(task_id), '"<reply>"')
+        follow = self.command("task get", "--wait", shlex.quote(task_id))
+        if self.state is None:
+            return [follow]
         if self.state.terminal:
             again = self.command("send", "--context-id", shlex.quote(self.context_id or ""), '"<message>"')
             return [again] if self.context_id else []

@@ -72,10 +72,10 @@ def run(argv: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         return _refuse(error, argv)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return _refuse(Interrupted(2), argv)
-    except KeyboardInterrupt:
-        return _refuse(Interrupted(2), argv)
+    except Exception as error:  # noqa: BLE001 - a fault of the program is told as every other failure
+        return _refuse(error, argv)
     return code if isinstance(code, int) else 0
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from dragoman.cli import dotenv
-from dragoman.cli.values import duration, json_object, output_format, pair, switch, text, version
+from dragoman.cli.values import duration, json_object, output_format, pair, secret, switch, text, version
 
 __all__ = ["SETTINGS", "Command", "Given", "Group", "Settings", "given_to", "settings_of", "wants_json"]
 
@@ -87,8 +87,8 @@ SETTINGS: tuple[Setting, ...] = (
         "Protocol version to use. By default the highest that both sides share, 1.0 at least.",
         metavar="VERSION",
     ),
-    Setting("bearer", text, f"Bearer token, sent as the card's scheme says. {_SECRET}", metavar="TOKEN"),
-    Setting("api-key", text, f"API key, sent as the card's scheme says. {_SECRET}", metavar="KEY"),
+    Setting("bearer", secret, f"Bearer token, sent as the card's scheme says. {_SECRET}", metavar="TOKEN"),
+    Setting("api-key", secret, f"API key, sent as the card's scheme says. {_SECRET}", metavar="KEY"),
     Setting("svc-param", pair, "Service parameter, sent as a header. Repeatable.", (), many=True, metavar="NAME:VALUE"),
     Setting("metadata", json_object, "Metadata of the request: a JSON object.", metavar="JSON"),
     Setting(

@@ -48,6 +48,8 @@ async def card_of(invocation: Invocation) -> AgentCard:
     if not settings.agent_card:
         raise click.UsageError("name the agent: -a/--agent-card REF (or A2ACLI_AGENT_CARD)")
     version = _version(invocation)
+    if settings.insecure:
+        invocation.out.warn("--insecure: the certificate of the agent is not verified")
     transport = Wire(_transport(invocation), invocation.out)
     try:
         place = locate(_reference(settings.agent_card))
@@ -135,11 +137,11 @@ def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation) -
 
 def _warn_of_exposure(interface: AgentInterface, invocation: Invocation, *, carries: bool) -> None:
     address = urlsplit(interface.url)
+    if not carries:
+        return
     if invocation.settings.insecure:
-        invocation.out.warn("--insecure: the certificate of the agent is not verified")
-        if carries:
-            invocation.out.warn("SECURITY: credentials are sent to an agent whose identity nobody verified")
-    elif carries and address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
+        invocation.out.warn("SECURITY: credentials are sent to an agent whose identity nobody verified")
+    elif address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1"):
         invocation.out.warn("SECURITY: credentials are sent without encryption")
 
 

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -30,7 +31,9 @@ def serve(target: str, host: str, port: int, store: str | None) -> None:
     The name may be left out where there is one agent only, or one that is called agent.
     """
     agent = _agent_at(target)
-    agent.run(host, port, store=store, announce=_announce)
+    # The usual way to stop a server is no failure.
+    with suppress(KeyboardInterrupt):
+        agent.run(host, port, store=store, announce=_announce)
 
 
 def _announce(line: str) -> None:

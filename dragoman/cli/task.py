@@ -48,6 +48,7 @@ def _get(ctx: click.Context, task_id: str | None, history: int | None) -> None:
     named = _id_of(ctx, task_id)
 
     async def work(invocation: Invocation) -> None:
+        invocation.named = named
         async with reached(invocation) as agent:
             found = await get(agent, named, history)
             invocation.saw(found)
@@ -67,6 +68,7 @@ def _cancel(ctx: click.Context, task_id: str | None) -> None:
     named = _id_of(ctx, task_id)
 
     async def work(invocation: Invocation) -> None:
+        invocation.named = named
         async with reached(invocation) as agent:
             request = CancelTaskRequest(id=named, metadata=invocation.settings.metadata)
             try:
@@ -173,6 +175,7 @@ def _subscribe(ctx: click.Context, task_id: str | None) -> None:
 
 
 async def _follow(invocation: Invocation, task_id: str) -> None:
+    invocation.named = task_id
     async with reached(invocation) as agent:
         if not agent.card.capabilities.streaming:
             raise UnsupportedOperationError("the agent's card does not declare streaming")

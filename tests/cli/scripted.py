@@ -29,7 +29,9 @@ CODES = {
 
 
 class Recorded(NamedTuple):
-    """A request as it came. `operation` is `card` for card fetches; `params` hold the tenant wherever it stood."""
+    """A request as it came. `operation` is `card` for card fetches; `params` hold the tenant wherever it stood;
+    header names are lower case.
+    """
 
     operation: str
     params: Json
@@ -75,7 +77,7 @@ class ScriptedAgent:
     """The agent. Everything about it can be changed before and between requests."""
 
     def __init__(self) -> None:
-        self.script: Script = lambda message, task: done("".join(p.get("text", "") for p in message["parts"]))
+        self.script: Script = lambda message, _: done("".join(p.get("text", "") for p in message["parts"]))
         self.requests: list[Recorded] = []
         self.tasks: dict[str, Json] = {}
         self.streaming = True
@@ -84,6 +86,8 @@ class ScriptedAgent:
         self.card_extra: Json = {}
         self.cut_after: int | None = None
         """How many events a stream has before its connection is dropped; once for each time it is set."""
+        self.on_subscription: tuple[Step, ...] = ()
+        """What a task goes through once somebody subscribes to it."""
         self.refuse: dict[str, Refused] = {}
         self.base = ""
         self.given_ids: set[str] = set()
@@ -161,10 +165,13 @@ class ScriptedAgent:
         if isinstance(played, dict):
             self.tasks.pop(task["id"])
             return {"message": played}
-        player = asyncio.create_task(self._play(task, played))
+        self._start(task, played)
+        return {"task": task}
+
+    def _start(self, task: Json, steps: tuple[Step, ...]) -> None:
+        player = asyncio.create_task(self._play(task, steps))
         self._players.add(player)
         player.add_done_callback(self._players.discard)
-        return {"task": task}
 
     async def _play(self, task: Json, steps: tuple[Step, ...]) -> None:
         for step in steps:
@@ -196,6 +203,8 @@ class ScriptedAgent:
         task = self._named(params["id"])
         if _settled(task):
             raise Refused("UNSUPPORTED_OPERATION", "the task is over")
+        if self.on_subscription:
+            self._start(task, self.on_subscription)
         return self._events({"task": task})
 
     async def _events(self, first: Json) -> AsyncIterator[Json]:
@@ -317,7 +326,14 @@ class ScriptedAgent:
 
     def _record(self, operation: str, params: Json, request: web.Request) -> None:
         self.requests.append(
-            Recorded(operation, params, dict(request.headers), dict(request.query), request.path, time.monotonic())
+            Recorded(
+                operation,
+                params,
+                {name.lower(): value for name, value in request.headers.items()},
+                dict(request.query),
+                request.path,
+                time.monotonic(),
+            )
         )
 
     async def close(self) -> None:

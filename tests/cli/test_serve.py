@@ -1,0 +1,56 @@
+"""`serve`: an agent from a file or a module, called with the same program."""
+
+import re
+import signal
+
+import pytest
+
+from tests.cli.program import Program
+
+ECHO = '''
+from dragoman import Agent, TaskContext
+
+agent = Agent("Echo", "Says back what it hears.")
+
+
+@agent.skill(tags=["demo"])
+async def echo(task: TaskContext):
+    """Repeat the message."""
+    yield task.text
+'''
+
+
+async def test_an_agent_in_a_file_is_served_and_called(program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    async with program.started("serve", "echo.py:agent", "--port", "0", "--store", "memory") as serving:
+        told = ""
+        while not (found := re.search(r"http://[\d.]+:\d+", told)):
+            line = await serving.line()
+            assert line, (told, await serving.complaint())
+            told += line + "\n"
+        ran = await program.run("send", "-a", found[0], "hello")
+        assert ran.code == 0, ran.err
+        assert ran.fields["Text"] == ["hello"]
+        listed = await program.run("task", "list", "-a", found[0], "-o", "json")
+        assert [task["id"] for task in listed.json["tasks"]] == ran.fields["Task ID"][-1:]
+        serving.send(signal.SIGINT)
+        ended = await serving.ended()
+    assert ended.code == 0, ended.err
+    assert ended.err == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("nowhere.py:agent", "no file nowhere.py"),
+        ("echo.py:other", "no agent 'other'"),
+        ("nothing_of_that_name:agent", "no module nothing_of_that_name"),
+        ("empty.py", "there is none"),
+    ],
+)
+async def test_a_target_that_is_none_is_a_usage_error(program: Program, target: str, said: str) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    (program.cwd / "empty.py").write_text("")
+    ran = await program.run("serve", target)
+    assert ran.code == 2
+    assert said in ran.err
