@@ -143,7 +143,8 @@ class Codec(Generic[W, T]):
             try:
                 return self._read(msgspec.convert(normal, self.wire))
             except _NOT_PLAIN as error:
-                found.add("", f"cannot be read: {error}" if str(error) else "cannot be read")
+                named = len(error.args) == 2 and isinstance(error, Irregular)  # noqa: PLR2004 -- member and description
+                found.add(*error.args) if named else found.add("", f"cannot be read: {error}".rstrip(": "))
         raise self._refusal(tuple(found.violations))
 
     def _refusal(self, violations: tuple[FieldViolation, ...]) -> Exception:

@@ -38,7 +38,10 @@ Rule = Callable[[dict[str, Any]], str | None]
 
 
 class Irregular(Exception):
-    """What came does not have the plain form; only the liberal reader can tell what is the matter."""
+    """What came does not have the plain form; only the liberal reader can tell what is the matter.
+
+    Where that cannot tell either, the arguments are the member and what is wrong with it.
+    """
 
 
 class _ListReader(Reader):

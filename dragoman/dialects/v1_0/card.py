@@ -166,13 +166,13 @@ def read_card(card: AgentCard) -> types.AgentCard:
 
 def _stated(value: str, where: str) -> str:
     if not value:
-        raise Irregular(f"{where} is required")
+        raise Irregular(where, "is required")
     return value
 
 
 def _read_interfaces(given: tuple[_Interface, ...]) -> tuple[types.AgentInterface, ...]:
     if not given:
-        raise Irregular("supportedInterfaces is required")
+        raise Irregular("supportedInterfaces", "is required")
     return tuple(
         [
             types.AgentInterface(

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from dragoman import types
@@ -28,11 +29,13 @@ __all__ = [
 
 _STATES: dict[types.TaskState, wire.StateName] = dict(zip(types.TaskState, wire.STATES, strict=True))  # type: ignore[arg-type]  # pyright: ignore[reportAssignmentType] -- the names are those of the literal
 
+_encode = msgspec.json.Encoder().encode
+
 
 def _stamp(moment: datetime) -> str:
-    if moment.tzinfo is not UTC:
-        moment = moment.astimezone(UTC)
-    return moment.isoformat("T", "milliseconds")[:-6] + "Z"
+    """The moment in UTC with three digits, cut; msgspec writes none or six, and is the fastest at it."""
+    text = _encode(moment if moment.tzinfo is UTC else moment.astimezone(UTC)).decode()
+    return text[1:24] + "Z" if "." in text else text[1:20] + ".000Z"
 
 
 def _part(part: types.Part) -> wire.Part:
