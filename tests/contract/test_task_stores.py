@@ -10,6 +10,9 @@ import pytest
 from dragoman import testing
 from dragoman.ports.tasks import TaskStore
 from dragoman.stores import open_store
+from dragoman.stores.sqlite import heads
+from dragoman.stores.sqlite import store as sqlite_store
+from dragoman.stores.sqlite.cache import Cache
 from dragoman.testing.store_contract import TaskStoreContract
 
 
@@ -26,6 +29,19 @@ class TestSqliteStore(TaskStoreContract):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[TaskStore]:
         store = open_store(f"sqlite:///{tmp_path}/tasks.db?synchronous=normal", owner="echo")
+        await store.open()
+        yield store
+        await store.close()
+
+
+class TestSqliteStoreThatRemembersNothing(TaskStoreContract):
+    """Without what it keeps in memory, everything comes from the file."""
+
+    @pytest.fixture
+    async def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TaskStore]:
+        monkeypatch.setattr(sqlite_store, "Cache", lambda: Cache(capacity=0))
+        monkeypatch.setattr(heads, "CAPACITY", 0)
+        store = open_store(f"sqlite:///{tmp_path}/tasks.db?synchronous=off", owner="echo")
         await store.open()
         yield store
         await store.close()

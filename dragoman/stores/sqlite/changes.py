@@ -81,11 +81,11 @@ class Update:
         if head is None:
             raise Fenced(f"Task {self.task_id} does not exist")
         admit(commit, epoch=head.epoch, seq=head.seq, state=head.state, waiting=head.waiting)
-        seq, epoch = head.seq + len(commit.entries), head.epoch + commit.claim
+        seq, epoch = commit.after + len(commit.entries), commit.epoch + commit.claim
         state = head.state if self._status is None else self._status.state
         left = tuple(number for number in head.waiting if number not in commit.consumed)
         heads.stage(self.task_id, Head(head.n, head.tenant, head.principal, state, seq, epoch, head.posted, left))
-        fenced: Row = (head.n, self.task_id, head.epoch, head.seq, epoch, seq)
+        fenced: Row = (head.n, self.task_id, commit.epoch, commit.after, epoch, seq)
         if self._status is None:
             wave.advanced.append(fenced)
         else:
@@ -94,7 +94,7 @@ class Update:
             wave.count(head.tenant, head.principal, state.value, 1)
         if commit.entries:
             has_status = int(self._status is not None or any(entry.received is not None for entry in commit.entries))
-            wave.events.append((head.n, head.seq + 1, seq, epoch, has_status, self._events))
+            wave.events.append((head.n, commit.after + 1, seq, epoch, has_status, self._events))
         if self._snapshot is not None:
             wave.snapshots.append((head.n, seq, *self._snapshot))
         self._plan_rest(head, wave)
@@ -166,7 +166,7 @@ class Erase:
             cache.drop(task_id)
 
     def _query(self) -> tuple[str, list[str]]:
-        """Finds tasks by an index in every case: the tally knows the scopes."""
+        """Finds tasks by an index in every case; for a principal alone the tally knows the tenants."""
         selector = self._selector
         chosen = "select n, id, tenant, principal, state from task where"
         tests: list[str] = []
@@ -174,7 +174,7 @@ class Erase:
         if selector.task_id is not None:
             tests.append("id = ?")
             values.append(selector.task_id)
-        else:
+        elif selector.context_id is None:
             tests.append("(tenant, principal) in (select distinct tenant, principal from tally)")
         if selector.principal is not None:
             tests.append("principal = ?")

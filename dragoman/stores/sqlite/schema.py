@@ -43,9 +43,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             status_at integer not null,
             created_at integer not null
         )""",
-        "create index task_in_order on task (tenant, principal, status_at desc, id desc)",
-        "create index task_by_state on task (tenant, principal, state, status_at desc, id desc)",
-        "create index task_by_context on task (tenant, principal, context_id, status_at desc, id desc)",
+        "create index task_in_order on task (tenant, principal, status_at, id)",
+        "create index task_by_state on task (tenant, principal, state, status_at, id)",
+        # Without the time, so that a new status touches no page that is as good as random.
+        "create index task_by_context on task (context_id, tenant, principal)",
         """create table snapshot (
             n integer primary key,
             seq integer not null,

@@ -54,6 +54,8 @@ class SqliteStore:
     async def open(self) -> None:
         if self._writer is not None:
             return
+        # Others may have had the file since it was closed.
+        self._cache = Cache()
         writer = Writer(self._cache, self._begin, self._end)
         await writer.open()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="dragoman-reader")
