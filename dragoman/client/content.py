@@ -3,7 +3,7 @@
 import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypedDict, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, TypedDict, cast, runtime_checkable
 
 import msgspec
 
@@ -23,7 +23,7 @@ class PydanticModel(Protocol):
 
 @runtime_checkable
 class _DataclassInstance(Protocol):
-    __dataclass_fields__: "Mapping[str, dataclasses.Field[Any]]"
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
 
 SingleContent: TypeAlias = str | bytes | Part | Mapping[str, Json] | PydanticModel | msgspec.Struct | _DataclassInstance

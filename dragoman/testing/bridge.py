@@ -207,37 +207,44 @@ class _Lifespan:
         self._from_app: asyncio.Queue[Event | None] = asyncio.Queue()
         self._running: asyncio.Task[None] | None = None
         self._supported = False
+        self._error: Exception | None = None
 
     async def start(self) -> None:
         self._running = asyncio.create_task(self._run())
-        await self._step("startup")
+        await self._step("startup", self._running)
 
     async def stop(self) -> None:
-        if self._running is not None:
-            await self._step("shutdown")
+        if self._running is not None and not self._running.done():
+            await self._step("shutdown", self._running)
             await self._running
+        if self._error is not None:
+            raise self._error
 
     async def _run(self) -> None:
         scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self.state}
         try:
-            await self._app(scope, self._to_app.get, self._from_app.put)
-        except Exception:
+            await self._app(scope, self._to_app.get, self._answer)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it goes to who holds the context
             # Raising at once is the specification's way to say that there is no lifespan; later it is a fault.
-            if self._supported:
-                raise
+            self._error = error if self._supported else None
         finally:
-            await self._from_app.put(None)
+            self._from_app.put_nowait(None)
 
-    async def _step(self, name: str) -> None:
-        assert self._running is not None
-        if self._running.done():
-            return
-        await self._to_app.put({"type": f"lifespan.{name}"})
-        async with asyncio.timeout(self._grace):
-            said = await self._from_app.get()
-        self._supported = said is not None
+    async def _answer(self, event: Event) -> None:
+        self._supported = True
+        self._from_app.put_nowait(event)
+
+    async def _step(self, name: str, running: asyncio.Task[None]) -> None:
+        self._to_app.put_nowait({"type": f"lifespan.{name}"})
+        try:
+            async with asyncio.timeout(self._grace):
+                said = await self._from_app.get()
+        except TimeoutError:
+            running.cancel()
+            raise
         if said is not None and said["type"] == f"lifespan.{name}.failed":
-            raise RuntimeError(f"The application's {name} failed: {said.get('message', '')}")
+            await running
+            raise RuntimeError(f"The application's {name} failed: {said.get('message', '')}") from self._error
 
 
 def _scope(request: HttpRequest, origin: str, state: Mapping[str, Any]) -> Scope:
