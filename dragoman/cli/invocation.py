@@ -70,12 +70,9 @@ class Invocation:
         return "dragoman " + " ".join([*words[:1], *(shlex.quote(word) for word in [*agent, *extra]), *words[1:]])
 
     def _carried(self, key: str) -> list[str]:
-        value = self.settings.given.get(key)
         flag = "--" + key.replace("_", "-")
-        if value is True:
-            return [flag]
-        values = value if isinstance(value, list) else [value]
-        return [word for item in values if item is not None for word in (flag, str(item))]
+        values = self.settings.given.get(key, [])
+        return [flag] if values == ["true"] else [word for value in values for word in (flag, value)]
 
     def ways_on(self) -> list[str]:
         """The commands that go on with the task that was seen, the likeliest first."""
@@ -144,8 +141,9 @@ class Invocation:
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, interrupt, number)
         limit = self.settings.timeout
+        scope = asyncio.timeout(limit)
         try:
-            async with asyncio.timeout(limit) as scope:
+            async with scope:
                 await work(self)
         except TimeoutError as error:
             if not scope.expired():

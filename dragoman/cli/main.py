@@ -44,7 +44,6 @@ def root() -> None:
     The agent is always named by -a/--agent-card. Output goes to standard output, everything else to standard error;
     the exit code says whether the program did its job, the state of the task says how the agent did.
 
-    \b
     Exit codes: 0 done, 1 failed, 2 used wrongly, 3 agent not reachable, 4 credentials, 5 time-out.
     """
 

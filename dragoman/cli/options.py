@@ -9,17 +9,17 @@ import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import click
 
 from dragoman.cli import dotenv
 from dragoman.cli.values import duration, json_object, output_format, pair, secret, switch, text, version
 
-__all__ = ["SETTINGS", "Command", "Given", "Group", "Settings", "given_to", "settings_of", "wants_json"]
+__all__ = ["SETTINGS", "Command", "Given", "Group", "Setting", "Settings", "given_to", "settings_of", "wants_json"]
 
-Given = dict[str, Any]
-"""What stood on the command line: raw strings, lists of them, or True for switches."""
+Given = dict[str, list[str]]
+"""What stood on the command line, as written, by option key; a switch that was given is `true`."""
 
 
 class Setting(NamedTuple):
@@ -76,7 +76,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "transport",
         text,
-        "Binding to prefer, highest first: JSONRPC, HTTP+JSON (or rest), GRPC. Repeatable. By default the card's order.",
+        "Binding to prefer, best first: JSONRPC, HTTP+JSON (or rest), GRPC. Repeatable. By default the card's order.",
         (),
         many=True,
         metavar="BINDING",
@@ -108,7 +108,7 @@ class _Layer(NamedTuple):
     """One layer of configuration: where it comes from, and its raw values by option key."""
 
     name: str
-    values: Mapping[str, Any]
+    values: Mapping[str, list[str]]
 
 
 class Settings:
@@ -138,13 +138,17 @@ class Settings:
         self.verbose: bool = values["verbose"]
         self.debug: bool = values["debug"]
 
+    def flag(self, key: str) -> str | None:
+        """The value of an option as it stood on the command line, if it did."""
+        return self.given.get(key, [None])[-1]
+
     def task_named(self, positional: str | None) -> str:
         """The id of the task that a command is about: the argument, else `--task-id`.
 
         Raises:
             click.UsageError: there is none, or the command line names two.
         """
-        flag = self.given.get("task_id")
+        flag = self.flag("task_id")
         if positional and flag and positional != flag:
             raise click.UsageError(f"the task id is given twice: {positional} and --task-id {flag}")
         named = positional or self.task_id
@@ -182,8 +186,7 @@ def _help_of(setting: Setting) -> str:
 
 def given_to(ctx: click.Context) -> Given:
     """What stood on the command line so far, before and after the command's name."""
-    found: Given = ctx.find_root().ensure_object(dict)
-    return found
+    return cast("Given", ctx.find_root().ensure_object(dict))
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
@@ -192,9 +195,9 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         return
     given = given_to(ctx)
     if isinstance(value, tuple):
-        given.setdefault(key, []).extend(map(str, value))
+        given.setdefault(key, []).extend(str(item) for item in cast("tuple[object, ...]", value))
     else:
-        given[key] = value if value is True else str(value)
+        given[key] = ["true" if value is True else str(value)]
 
 
 class Command(click.Command):
@@ -213,14 +216,14 @@ class Group(click.Group):
     `commands_at` maps each name to `module:object` and to what the help says about it.
     """
 
-    def __init__(self, *args: Any, commands_at: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(*args, no_args_is_help=False, **kwargs)
+    def __init__(self, name: str, *, commands_at: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
+        super().__init__(name, no_args_is_help=False, **attributes)
         self.commands_at = commands_at
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
         return list(self.commands_at)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the signature is click's
         place = self.commands_at.get(cmd_name)
         if place is None:
             return None
@@ -231,7 +234,7 @@ class Group(click.Group):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *_global_options()]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the signature is click's
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in self.commands_at.items()])
 
@@ -288,7 +291,7 @@ def _refuse_contradictions(given: Given) -> None:
 def _layers(given: Given) -> list[_Layer]:
     environment = _by_key(os.environ)
     config = given.get("config") or environment.get("config")
-    local = Path(config).expanduser() if config else dotenv.nearest(Path.cwd())
+    local = Path(config[-1]).expanduser() if config else dotenv.nearest(Path.cwd())
     layers = [_Layer("flag", given), _Layer("environment", environment)]
     if local is not None:
         layers.append(_file_layer(local))
@@ -305,10 +308,10 @@ def _file_layer(path: Path) -> _Layer:
         raise click.UsageError(f"cannot read the configuration file {path}: {error}") from error
 
 
-def _by_key(variables: Mapping[str, str]) -> dict[str, str]:
+def _by_key(variables: Mapping[str, str]) -> dict[str, list[str]]:
     """Raw values by option key; an empty value counts as none."""
     return {
-        setting.key: variables[setting.env]
+        setting.key: variables[setting.env].split(",") if setting.many else [variables[setting.env]]
         for setting in SETTINGS
         if setting.variable and variables.get(setting.env, "").strip()
     }
@@ -317,7 +320,7 @@ def _by_key(variables: Mapping[str, str]) -> dict[str, str]:
 def _resolved(setting: Setting, layers: Sequence[_Layer]) -> tuple[Any, str]:
     for layer in layers:
         raw = layer.values.get(setting.key)
-        if raw is None or raw == "":
+        if not raw or raw == [""]:
             continue
         try:
             return _read(setting, raw), layer.name
@@ -327,13 +330,8 @@ def _resolved(setting: Setting, layers: Sequence[_Layer]) -> tuple[Any, str]:
     return setting.default, "built-in"
 
 
-def _read(setting: Setting, raw: Any) -> Any:
-    if raw is True:
-        return True
-    if not setting.many:
-        return setting.read(raw)
-    items = raw if isinstance(raw, list) else raw.split(",")
-    return tuple(setting.read(item) for item in items if item)
+def _read(setting: Setting, raw: Sequence[str]) -> Any:
+    return tuple(setting.read(item) for item in raw if item) if setting.many else setting.read(raw[-1])
 
 
 def wants_json(argv: Sequence[str]) -> bool:
@@ -356,4 +354,4 @@ def _configured_output() -> str:
         layers = _layers({})
     except click.UsageError:
         return "text"
-    return next((layer.values["output"] for layer in layers if "output" in layer.values), "text")
+    return next((layer.values["output"][-1] for layer in layers if "output" in layer.values), "text")

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, Self, SupportsIndex
 from urllib.parse import unquote, urlsplit
 
 import click
@@ -27,7 +27,7 @@ class Placed(str):
     __slots__ = ("place",)
     place: int
 
-    def __new__(cls, word: str, place: int) -> "Placed":
+    def __new__(cls, word: str, place: int) -> Self:
         made = super().__new__(cls, word)
         made.place = place
         return made

@@ -1,6 +1,6 @@
 """From the options to an agent: its card, the interface to use, and a client that carries the credentials."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -61,7 +61,7 @@ async def card_of(invocation: Invocation) -> AgentCard:
 
 
 @asynccontextmanager
-async def reached(invocation: Invocation) -> AsyncIterator[Reached]:
+async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
     """The agent, ready to be called over the interface that its card and the options choose."""
     card = await card_of(invocation)
     interface = _choose(card, invocation)

@@ -105,7 +105,7 @@ def block(label: Label, content: str) -> Iterator[str]:
 
 def state_name(state: TaskState) -> str:
     """The state as A2A's JSON spells it."""
-    return "TASK_STATE_" + state.value.upper().replace("-", "_")
+    return f"TASK_STATE_{state.name}"
 
 
 def task_lines(task: Task, *, verbose: bool = False, history: bool = False) -> Iterator[str]:

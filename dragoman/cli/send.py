@@ -1,7 +1,8 @@
 """`dragoman send`: one message, then as much waiting as is asked for."""
 
 import uuid
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -16,6 +17,8 @@ from dragoman.types.task import Task
 
 __all__ = ["send"]
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 class _SendCommand(Command):
     """Keeps the order of part options across their kinds."""
@@ -24,7 +27,7 @@ class _SendCommand(Command):
         return super().parse_args(ctx, placed(args))
 
 
-def _part_option(name: str, metavar: str, help_text: str) -> Any:
+def _part_option(name: str, metavar: str, help_text: str) -> Callable[[F], F]:
     return click.option(name, multiple=True, type=click.UNPROCESSED, metavar=metavar, help=help_text)
 
 
@@ -35,7 +38,7 @@ def _part_option(name: str, metavar: str, help_text: str) -> Any:
 @_part_option("--data", "PATH|-", "A data part: a JSON file, or - for standard input.")
 @_part_option("--media-type", "TYPE", "Media type of the part right before it; otherwise inferred for files and data.")
 @click.pass_context
-def send(ctx: click.Context, message: Any, **words: Any) -> None:
+def send(ctx: click.Context, /, message: Any, **words: Any) -> None:
     """Send a message and wait for the outcome.
 
     Part options can be repeated and keep their order. The message starts a new task unless --task-id names one.

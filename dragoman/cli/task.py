@@ -129,7 +129,7 @@ class _Moment(click.ParamType[datetime]):
 @click.option("--since", type=_Moment(), metavar="TIME", help="Only tasks whose status is as new as this (RFC 3339).")
 @click.option("--include-artifacts", is_flag=True, help="With artifacts.")
 @click.pass_context
-def _list(
+def _list(  # noqa: PLR0917 - click gives all by name
     ctx: click.Context,
     status: TaskState | None,
     page_size: int | None,
@@ -143,7 +143,7 @@ def _list(
 
     async def work(invocation: Invocation) -> None:
         request = ListTasksRequest(
-            context_id=invocation.settings.given.get("context_id"),
+            context_id=invocation.settings.flag("context_id"),
             status=status,
             page_size=page_size,
             page_token=page_token,

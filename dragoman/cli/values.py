@@ -1,7 +1,7 @@
 """How the values of options are written. Each reader takes a string and raises ValueError with a sentence."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["duration", "json_object", "output_format", "pair", "secret", "switch", "text", "version"]
 
@@ -79,5 +79,5 @@ def json_object(value: str) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"not JSON: {error}") from error
     if not isinstance(parsed, dict):
-        raise ValueError("must be a JSON object")
-    return parsed
+        raise ValueError("must be a JSON object")  # noqa: TRY004 - readers promise ValueError
+    return cast("dict[str, Any]", parsed)

@@ -1,6 +1,6 @@
 """What stands between the client and the network: credentials put on, and the exchange told under `--debug`."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import quote
 
@@ -33,7 +33,9 @@ class Wire:
         )
 
     @asynccontextmanager
-    async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator[HttpResponse]:
+    async def open(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> AsyncGenerator[HttpResponse, None]:
         sent = {**headers, **self._headers}
         address = url + ("&" if "?" in url else "?") + self._query if self._query else url
         self._out.debug(f"> {method} {address}")

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,7 +119,7 @@ class Program:
     @asynccontextmanager
     async def started(
         self, *args: str, env: Mapping[str, str] | None = None, piped: bool = False, out: int = asyncio.subprocess.PIPE
-    ) -> AsyncIterator[Running]:
+    ) -> AsyncGenerator[Running, None]:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -149,7 +149,7 @@ _BLOCK = re.compile(r"([A-Z][A-Za-z ]*):")
 
 
 def parsed_text(text: str) -> list[tuple[str, str]]:
-    """Text output by the rules of the floor, strictly: fields on one line, blocks indented and ended by a blank line."""
+    """Text output by the rules of the floor: fields on one line, blocks indented and ended by a blank line."""
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), "a control character"
     assert text == "" or text.endswith("\n")
     found: list[tuple[str, str]] = []

@@ -7,13 +7,13 @@ import asyncio
 import json
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from aiohttp import web
 
-__all__ = ["BINDINGS", "Json", "Recorded", "Refused", "ScriptedAgent", "Step", "done", "serving", "state"]
+__all__ = ["BINDINGS", "Json", "Recorded", "Refused", "ScriptedAgent", "Step", "always", "done", "serving", "state"]
 
 Json = dict[str, Any]
 BINDINGS = ("JSONRPC", "HTTP+JSON")
@@ -73,6 +73,15 @@ Script = Callable[[Json, Json], "Json | tuple[Step, ...]"]
 """From a message and its task: the message to answer with directly, or the steps to play. May raise Refused."""
 
 
+def always(answer: Json | tuple[Step, ...]) -> Script:
+    """The script that answers every message alike."""
+
+    def script(message: Json, task: Json) -> Json | tuple[Step, ...]:
+        return answer
+
+    return script
+
+
 class ScriptedAgent:
     """The agent. Everything about it can be changed before and between requests."""
 
@@ -90,7 +99,6 @@ class ScriptedAgent:
         """What a task goes through once somebody subscribes to it."""
         self.refuse: dict[str, Refused] = {}
         self.base = ""
-        self.given_ids: set[str] = set()
         self._feeds: dict[str, list[asyncio.Queue[Json]]] = {}
         self._players: set[asyncio.Task[None]] = set()
 
@@ -131,9 +139,8 @@ class ScriptedAgent:
 
     def add(self, name: str, task_id: str = "t-1", **members: Any) -> Json:
         """Puts a task into the agent without any message."""
-        task = {"id": task_id, "contextId": f"c-{task_id}", "status": _status(name), **members}
+        task: Json = {"id": task_id, "contextId": f"c-{task_id}", "status": _status(name), **members}
         self.tasks[task_id] = task
-        self.given_ids |= {task["id"], task["contextId"]}
         return task
 
     # The operations.
@@ -191,8 +198,8 @@ class ScriptedAgent:
     async def _send(self, params: Json) -> Json:
         answer = self._begin(params)
         immediate = params.get("configuration", {}).get("returnImmediately", False)
-        while "task" in answer and not immediate and not _settled(answer["task"]):
-            await asyncio.sleep(0.01)
+        if "task" in answer and not immediate:
+            await asyncio.wait(self._players)
         return answer
 
     async def _stream(self, params: Json) -> AsyncIterator[Json]:
@@ -260,7 +267,7 @@ class ScriptedAgent:
 
     async def on_rpc(self, request: web.Request) -> web.StreamResponse:
         envelope = json.loads(await request.read())
-        params = envelope.get("params") or {}
+        params: Json = envelope.get("params") or {}
         self._record(envelope["method"], params, request)
 
         def wrapped(answer: Json) -> Json:
@@ -343,7 +350,7 @@ class ScriptedAgent:
 
 
 @asynccontextmanager
-async def serving(context: ssl.SSLContext | None = None) -> AsyncIterator[ScriptedAgent]:
+async def serving(context: ssl.SSLContext | None = None) -> AsyncGenerator[ScriptedAgent, None]:
     """A scripted agent on a free loopback port."""
     agent = ScriptedAgent()
     app = web.Application()

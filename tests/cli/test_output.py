@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.cli.failures import EXITS
 from tests.cli.program import Program, parsed_text
-from tests.cli.scripted import BINDINGS, Json, Refused, ScriptedAgent, Step, done, state
+from tests.cli.scripted import BINDINGS, Json, Refused, ScriptedAgent, Step, always, done, state
 
 HOSTILE = "\x1b[31mred\nState: TASK_STATE_FAILED\n\nTask ID: other\r\x85\u2028\x07end"
 SHAPES = {"text": (), "json": ("-o", "json"), "jsonl": ("-o", "json", "--stream")}
@@ -51,7 +51,7 @@ async def test_ids_and_state_come_in_every_mode_and_diagnostics_apart(
 @pytest.mark.row("A2ACLI_OUT_002")
 async def test_json_is_one_document_whatever_the_surroundings(agent: ScriptedAgent, program: Program) -> None:
     steps = [Step(artifact={"artifactId": f"a{n}", "parts": [{"text": str(n)}]}) for n in range(50)]
-    agent.script = lambda *_: (*steps, state("COMPLETED"))
+    agent.script = always((*steps, state("COMPLETED")))
     (program.cwd / ".env").write_text("A2ACLI_STREAM=1\nSTREAM=1\n")
     plain, switched = await asyncio.gather(
         program.run("send", "many", "-o", "json"),
@@ -68,7 +68,7 @@ async def test_json_is_one_document_whatever_the_surroundings(agent: ScriptedAge
 async def test_a_failure_in_mid_stream_is_the_last_line(bound: ScriptedAgent, program: Program) -> None:
     bound.cut_after = 1
     bound.refuse["GetTask"] = Refused("TASK_NOT_FOUND", "gone")
-    bound.script = lambda *_: done(delay=0.2)
+    bound.script = always(done(delay=0.2))
     ran = await program.run("send", "hi", "-o", "json", "--stream", "--poll-interval", "50ms")
     assert ran.code == 1
     assert "task" in ran.lines[0]
@@ -77,7 +77,7 @@ async def test_a_failure_in_mid_stream_is_the_last_line(bound: ScriptedAgent, pr
 
 @pytest.mark.row("A2ACLI_OUT_003")
 async def test_each_line_is_there_when_its_event_is(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = lambda *_: (state("WORKING", delay=0.5), state("COMPLETED", delay=0.5))
+    agent.script = always((state("WORKING", delay=0.5), state("COMPLETED", delay=0.5)))
     ran = await program.run("send", "hi", "-o", "json", "--stream")
     assert len(ran.lines) == len(ran.out.splitlines()) == 3
     gaps = [later - earlier for earlier, later in zip(ran.arrivals, ran.arrivals[1:], strict=False)]
@@ -101,12 +101,14 @@ async def test_the_same_error_is_the_same_on_every_binding(agent: ScriptedAgent,
 async def test_each_local_condition_has_its_code_and_exit(agent: ScriptedAgent, program: Program) -> None:
     (program.cwd / "broken.json").write_text('{"name": 7}')
     agent.add("WORKING", "t-1")
-    needy = agent.card() | {
+    needy: Json = agent.card() | {
         "securitySchemes": {"b": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
         "securityRequirements": [{"schemes": {"b": {"list": []}}}],
     }
     (program.cwd / "needy.json").write_text(json.dumps(needy))
-    nowhere = agent.card() | {"supportedInterfaces": [{"url": "x", "protocolBinding": "ODD", "protocolVersion": "1.0"}]}
+    nowhere: Json = agent.card() | {
+        "supportedInterfaces": [{"url": "x", "protocolBinding": "ODD", "protocolVersion": "1.0"}]
+    }
     (program.cwd / "nowhere.json").write_text(json.dumps(nowhere))
     conditions: dict[tuple[str, ...], str] = {
         ("send",): "A2ACLI_ERR_USAGE",
@@ -164,7 +166,7 @@ async def test_an_agent_cannot_forge_text_output(
     agent: ScriptedAgent, program: Program, options: tuple[str, ...]
 ) -> None:
     artifact = {"artifactId": HOSTILE, "name": HOSTILE, "parts": [{"text": HOSTILE}, {"data": {HOSTILE: HOSTILE}}]}
-    agent.script = lambda *_: (Step(artifact=artifact), state("COMPLETED", HOSTILE))
+    agent.script = always((Step(artifact=artifact), state("COMPLETED", HOSTILE)))
     ran = await program.run("send", "hi", *options)
     assert ran.code == 0
     labels = [label for label, _ in parsed_text(ran.out)]
@@ -219,7 +221,7 @@ async def test_usage_errors_exit_with_two(program: Program) -> None:
 @pytest.mark.row("A2ACLI_EXIT_002")
 @pytest.mark.parametrize("name", ["FAILED", "REJECTED", "CANCELED", "INPUT_REQUIRED", "AUTH_REQUIRED"])
 async def test_how_the_task_ends_is_not_the_exit_code(agent: ScriptedAgent, program: Program, name: str) -> None:
-    agent.script = lambda *_: (state(name, "so be it"),)
+    agent.script = always((state(name, "so be it"),))
     ran = await program.run("send", "hi")
     assert ran.code == 0
     assert ran.fields["State"][-1] == f"TASK_STATE_{name}"

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.cli.program import Program
-from tests.cli.scripted import BINDINGS, ScriptedAgent, done, state
+from tests.cli.scripted import BINDINGS, ScriptedAgent, always, state
 
 OPERATIONS = (
     ("send", "hi"),
@@ -127,7 +127,7 @@ async def test_an_older_version_is_never_taken_silently(agent: ScriptedAgent, pr
 
 
 async def test_the_command_to_go_on_keeps_the_options_but_no_secret(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = lambda *_: (state("INPUT_REQUIRED", "which?"),)
+    agent.script = always((state("INPUT_REQUIRED", "which?"),))
     ran = await program.run("send", "hi", "--transport", "rest", "--a2a-version", "1.0", "--bearer", "tok-991-aa")
     (command,) = ran.fields["Resume"]
     assert "--transport rest" in command

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.cli.program import Program, Ran
-from tests.cli.scripted import Json, Refused, ScriptedAgent, Step, done, state
+from tests.cli.scripted import Json, Refused, ScriptedAgent, Step, always, done, state
 
 MESSAGE: Json = {"messageId": "m-1", "role": "ROLE_AGENT", "parts": [{"text": "plainly"}]}
 
@@ -34,7 +34,7 @@ async def test_send_starts_an_interaction(bound: ScriptedAgent, program: Program
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "polling"])
 async def test_send_waits_unless_told_not_to(agent: ScriptedAgent, program: Program, streaming: bool) -> None:
     agent.streaming = streaming
-    agent.script = lambda *_: done(delay=2.0)
+    agent.script = always(done(delay=2.0))
     waited, detached = await asyncio.gather(
         program.run("send", "hello", "--poll-interval", "300ms"), program.run("send", "hello", "--async", "-o", "json")
     )
@@ -48,7 +48,7 @@ async def test_send_waits_unless_told_not_to(agent: ScriptedAgent, program: Prog
 
 @pytest.mark.row("A2ACLI_SEND_003")
 async def test_stream_shows_events_as_they_come(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = lambda *_: (state("WORKING", delay=0.4), *done(delay=0.4))
+    agent.script = always((state("WORKING", delay=0.4), *done(delay=0.4)))
     ran = await program.run("send", "hello", "--stream", "-o", "json")
     assert ran.code == 0
     assert [next(iter(event)) for event in ran.lines] == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
@@ -73,7 +73,7 @@ async def test_stream_falls_back_where_the_agent_has_none(agent: ScriptedAgent, 
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "polling"])
 async def test_a_direct_message_ends_every_mode(agent: ScriptedAgent, program: Program, streaming: bool) -> None:
     agent.streaming = streaming
-    agent.script = lambda *_: {**MESSAGE, "contextId": "c-9"}
+    agent.script = always({**MESSAGE, "contextId": "c-9"})
     streamed, document, text = await asyncio.gather(
         program.run("send", "hi", "--stream", "-o", "json"),
         program.run("send", "hi", "-o", "json"),
@@ -94,7 +94,7 @@ async def test_no_part_is_lost(agent: ScriptedAgent, program: Program) -> None:
         {"raw": base64.b64encode(b"12345").decode(), "filename": "n.bin", "mediaType": "application/x-n"},
         {"url": "https://example.com/p.png", "filename": "p.png", "mediaType": "image/png"},
     ]
-    agent.script = lambda *_: (Step(artifact={"artifactId": "a", "name": "all", "parts": parts}), state("COMPLETED"))
+    agent.script = always((Step(artifact={"artifactId": "a", "name": "all", "parts": parts}), state("COMPLETED")))
     text, document = await asyncio.gather(program.run("send", "go"), program.run("send", "go", "-o", "json"))
     shown = text.fields
     assert shown["Artifact"] == ["a"]
@@ -198,7 +198,7 @@ async def test_a_rejected_id_is_final(bound: ScriptedAgent, program: Program, st
 @pytest.mark.row("A2ACLI_INTERACT_003")
 async def test_no_server_id_is_made_up(agent: ScriptedAgent, program: Program) -> None:
     agent.add("WORKING", "t-given")
-    agent.script = lambda *_: (state("INPUT_REQUIRED", "which?"),)
+    agent.script = always((state("INPUT_REQUIRED", "which?"),))
     runs = await asyncio.gather(
         program.run("send", "one"),
         program.run("send", "two", "--async"),
@@ -252,7 +252,7 @@ async def test_nothing_is_remembered(agent: ScriptedAgent, program: Program) -> 
 
 @pytest.mark.row("A2ACLI_INTERACT_005")
 async def test_a_killed_wait_can_be_taken_up(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = lambda *_: done("late", delay=1.0)
+    agent.script = always(done("late", delay=1.0))
     async with program.started("send", "slow") as running:
         label, _, task_id = (await running.line()).partition(": ")
         running.send(signal.SIGKILL)
@@ -268,7 +268,7 @@ async def test_a_killed_wait_can_be_taken_up(agent: ScriptedAgent, program: Prog
 async def test_a_signal_ends_the_wait_but_not_the_task(
     agent: ScriptedAgent, program: Program, number: signal.Signals, json_output: bool
 ) -> None:
-    agent.script = lambda *_: (state("WORKING", delay=60),)
+    agent.script = always((state("WORKING", delay=60),))
     options = ["-o", "json"] if json_output else []
     async with program.started("send", "slow", *options) as running:
         first = await (running.complaint() if json_output else running.line())
@@ -289,7 +289,7 @@ async def test_a_signal_ends_the_wait_but_not_the_task(
 @pytest.mark.parametrize("stream", [False, True], ids=["waiting", "streaming"])
 async def test_a_cut_stream_is_followed_by_polls(bound: ScriptedAgent, program: Program, stream: bool) -> None:
     bound.cut_after = 1
-    bound.script = lambda *_: done(delay=0.3)
+    bound.script = always(done(delay=0.3))
     options = ["--stream"] if stream else []
     ran = await program.run("send", "hello", "-o", "json", "--poll-interval", "200ms", *options)
     assert ran.code == 0, ran.err
@@ -301,7 +301,7 @@ async def test_a_cut_stream_is_followed_by_polls(bound: ScriptedAgent, program: 
 
 @pytest.mark.row("A2ACLI_OUT_006")
 async def test_a_detached_send_gives_ids_that_work(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = lambda *_: (state("WORKING", delay=60),)
+    agent.script = always((state("WORKING", delay=60),))
     text, document = await asyncio.gather(
         program.run("send", "a", "--async"),
         program.run("send", "b", env={"A2ACLI_ASYNC": "yes", "A2ACLI_OUTPUT": "json"}),

@@ -12,7 +12,7 @@ from dragoman.cli.main import run
 from dragoman.cli.options import SETTINGS, settings_of, wants_json
 from dragoman.cli.values import duration, json_object, pair, switch, version
 from tests.cli.program import Program
-from tests.cli.scripted import ScriptedAgent, Step, state
+from tests.cli.scripted import ScriptedAgent, Step, always, state
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def globally(empty: Path, text: str) -> None:
 async def test_every_default_can_be_overridden(agent: ScriptedAgent, program: Program) -> None:
     """Transport, completion, output, detail; version and TLS have tests of their own beside this one."""
     artifact = {"artifactId": "a", "parts": [{"text": "hi"}], "metadata": {"deep": "value"}}
-    agent.script = lambda *_: (Step(0.3, artifact=artifact), state("COMPLETED"))
+    agent.script = always((Step(0.3, artifact=artifact), state("COMPLETED")))
     default, other, verbose = await asyncio.gather(
         program.run("send", "hi"),
         program.run("send", "hi", "--transport", "rest", "--async", "-o", "json"),
@@ -103,7 +103,7 @@ async def test_nothing_is_persisted_that_was_not_asked_for(agent: ScriptedAgent,
 
 def test_a_value_comes_from_the_first_place_that_has_one(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def found(**given: str) -> tuple[str | None, str]:
-        settings = settings_of(dict(given))
+        settings = settings_of({name: [value] for name, value in given.items()})
         return settings.agent_card, settings.sources["agent_card"]
 
     assert found() == (None, "built-in")
@@ -128,16 +128,16 @@ def test_a_value_comes_from_the_first_place_that_has_one(empty: Path, monkeypatc
     ("flags", "variables", "waits"),
     [
         ({}, {}, True),
-        ({"async": True}, {}, False),
-        ({"async": True}, {"A2ACLI_WAIT": "1"}, False),
-        ({"wait": True}, {"A2ACLI_ASYNC": "1"}, True),
+        ({"async": ["true"]}, {}, False),
+        ({"async": ["true"]}, {"A2ACLI_WAIT": "1"}, False),
+        ({"wait": ["true"]}, {"A2ACLI_ASYNC": "1"}, True),
         ({}, {"A2ACLI_ASYNC": "1"}, False),
         ({}, {"A2ACLI_ASYNC": "1", "A2ACLI_WAIT": "1"}, True),
-        ({"stream": True}, {"A2ACLI_ASYNC": "1"}, True),
+        ({"stream": ["true"]}, {"A2ACLI_ASYNC": "1"}, True),
     ],
 )
 def test_what_stands_closer_decides_about_waiting(
-    empty: Path, monkeypatch: pytest.MonkeyPatch, flags: dict[str, bool], variables: dict[str, str], waits: bool
+    empty: Path, monkeypatch: pytest.MonkeyPatch, flags: dict[str, list[str]], variables: dict[str, str], waits: bool
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -147,16 +147,16 @@ def test_what_stands_closer_decides_about_waiting(
 @pytest.mark.parametrize(
     ("given", "variables", "place"),
     [
-        ({"timeout": "soon"}, {}, "--timeout"),
+        ({"timeout": ["soon"]}, {}, "--timeout"),
         ({}, {"A2ACLI_POLL_INTERVAL": "0"}, "A2ACLI_POLL_INTERVAL (environment)"),
         ({}, {"A2ACLI_INSECURE": "perhaps"}, "A2ACLI_INSECURE"),
-        ({"config": "/nowhere/at/all"}, {}, "/nowhere/at/all"),
-        ({"async": True, "wait": True}, {}, "--async and --wait"),
-        ({"async": True, "stream": True}, {}, "--async and --stream"),
+        ({"config": ["/nowhere/at/all"]}, {}, "/nowhere/at/all"),
+        ({"async": ["true"], "wait": ["true"]}, {}, "--async and --wait"),
+        ({"async": ["true"], "stream": ["true"]}, {}, "--async and --stream"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_place(
-    empty: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, object], variables: dict[str, str], place: str
+    empty: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, list[str]], variables: dict[str, str], place: str
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -169,9 +169,9 @@ def test_two_different_task_ids_are_one_too_many(empty: Path, monkeypatch: pytes
     monkeypatch.setenv("A2ACLI_TASK_ID", "from-variable")
     assert settings_of({}).task_named("positional") == "positional"
     assert settings_of({}).task_named(None) == "from-variable"
-    assert settings_of({"task_id": "same"}).task_named("same") == "same"
+    assert settings_of({"task_id": ["same"]}).task_named("same") == "same"
     with pytest.raises(click.UsageError):
-        settings_of({"task_id": "one"}).task_named("other")
+        settings_of({"task_id": ["one"]}).task_named("other")
 
 
 def test_a_stream_is_never_switched_on_from_afar(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from dragoman.cli.waiting import delays, until_settled
 from dragoman.errors import TaskNotFoundError, TransportError
 from dragoman.types.task import Task, TaskState, TaskStatus
 from tests.cli.program import Program
-from tests.cli.scripted import Json, Refused, ScriptedAgent, Step, done, state
+from tests.cli.scripted import Json, Refused, ScriptedAgent, Step, always, done, state
 
 HISTORY: list[Json] = [{"messageId": f"m-{n}", "role": "ROLE_USER", "parts": [{"text": f"said {n}"}]} for n in range(4)]
 ARTIFACTS: list[Json] = [{"artifactId": "a-1", "parts": [{"text": "result"}]}]
@@ -88,7 +88,7 @@ async def test_polls_keep_their_distance_and_end_at_the_limit(agent: ScriptedAge
 @pytest.mark.parametrize("name", ["INPUT_REQUIRED", "AUTH_REQUIRED"])
 async def test_an_interrupted_task_ends_the_wait(agent: ScriptedAgent, program: Program, name: str) -> None:
     agent.streaming = False
-    agent.script = lambda *_: (state(name, "your turn"),)
+    agent.script = always((state(name, "your turn"),))
     ran = await program.run("send", "go", "--poll-interval", "100ms")
     assert ran.code == 0
     assert ran.fields["State"] == [f"TASK_STATE_{name}"]
@@ -116,7 +116,8 @@ async def test_an_unspecified_state_is_in_flight(agent: ScriptedAgent, program: 
 async def test_all_pages_together_hold_every_task_once(bound: ScriptedAgent, program: Program) -> None:
     for number in range(6):
         bound.add("COMPLETED" if number % 2 else "WORKING", f"t-{number}")
-    token, seen = "", []
+    token = ""
+    seen: list[str] = []
     while True:
         ran = await program.run("task", "list", "--page-size", "4", "-o", "json", "--page-token", token)
         assert ran.code == 0, ran.err
@@ -148,7 +149,7 @@ async def test_a_list_is_filtered_by_the_agent(agent: ScriptedAgent, program: Pr
 
 @pytest.mark.row("A2ACLI_TASK_SUBSCRIBE_001")
 async def test_subscribe_follows_to_the_end(bound: ScriptedAgent, program: Program) -> None:
-    bound.script = lambda *_: (state("WORKING", delay=0.5), *done("found", delay=2.0))
+    bound.script = always((state("WORKING", delay=0.5), *done("found", delay=2.0)))
     await program.run("send", "go", "--async")
     (task_id,) = bound.tasks
     live, whole = await asyncio.gather(
@@ -164,7 +165,7 @@ async def test_subscribe_follows_to_the_end(bound: ScriptedAgent, program: Progr
 @pytest.mark.row("A2ACLI_TASK_SUBSCRIBE_002")
 async def test_a_cut_subscription_is_taken_up_again(agent: ScriptedAgent, program: Program) -> None:
     steps = [Step(0.4, artifact={"artifactId": f"a-{n}", "parts": [{"text": f"{n}"}]}) for n in range(8)]
-    agent.script = lambda *_: (*steps, state("COMPLETED"))
+    agent.script = always((*steps, state("COMPLETED")))
     await program.run("send", "go", "--async")
     (task_id,) = agent.tasks
     agent.cut_after = 2
@@ -192,7 +193,7 @@ async def test_subscribe_asks_the_card_first(agent: ScriptedAgent, program: Prog
 
 async def test_polls_that_fail_three_times_in_a_row_end_the_wait(agent: ScriptedAgent, program: Program) -> None:
     agent.streaming = False
-    agent.script = lambda *_: (state("WORKING", delay=60),)
+    agent.script = always((state("WORKING", delay=60),))
     agent.refuse["GetTask"] = Refused("INTERNAL_ERROR", "broken")
     ran = await program.run("send", "go", "-o", "json", "--poll-interval", "50ms")
     assert ran.code == 1
