@@ -71,7 +71,11 @@ class Client:
             target=lambda: asyncio.run(self._live(entered)), name="dragoman-client", daemon=True
         )
         self._thread.start()
-        entered.result()
+        try:
+            entered.result()
+        except Exception:
+            self._thread.join()
+            raise
         return self
 
     def __exit__(
