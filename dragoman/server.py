@@ -14,6 +14,7 @@ from dragoman.dialects.v1_0.jsonrpc import JsonRpc
 from dragoman.dialects.v1_0.rest import Rest
 from dragoman.engine.service import Service
 from dragoman.engine.world import Limits, RandomIds, SystemClock, World
+from dragoman.errors import ConfigurationError
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
 from dragoman.hosts.cards import CardPublisher
@@ -47,6 +48,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cancel_grace: float
     drain_grace: float
     keep_alive: float
+
+    def __post_init__(self) -> None:
+        for name, known in (("missing_version", ("strict", "by-grammar")), ("media_type", ("accept", "json"))):
+            if getattr(self, name) not in known:
+                raise ConfigurationError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
+        for name in ("max_body_bytes", "keep_alive"):
+            if getattr(self, name) <= 0:
+                raise ConfigurationError(f"{name} must be more than 0")
+        for name in ("cancel_grace", "drain_grace"):
+            if getattr(self, name) < 0:
+                raise ConfigurationError(f"{name} must not be negative")
 
 
 class LocalCalls:

@@ -199,7 +199,8 @@ class Agent:
         """
         if self._router is not None:
             raise ConfigurationError("this agent has a router already")
-        self._router = Skill.of(function, AgentSkill(id=function.__name__, name="router", description="router"))
+        card = AgentSkill(id=function.__name__, name="router", description="router")
+        self._router = Skill.of(function, card, tasks=False)
         return function
 
     # Where it is served.

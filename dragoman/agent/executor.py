@@ -12,7 +12,7 @@ from dragoman.agent.content import as_artifact, as_message
 from dragoman.agent.context import Fail, Reject, TaskContext
 from dragoman.agent.skill import Form, Skill, check_modes
 from dragoman.agent.threads import BlockingTaskContext
-from dragoman.errors import A2AError, ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
+from dragoman.errors import ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
 from dragoman.ports.agent import Assignment, Turn, TurnOutcome
 from dragoman.ports.call import CallContext
 from dragoman.types.content import Message
@@ -47,14 +47,7 @@ class SkillExecutor:
 
     async def answer(self, skill: str, request: SendMessageRequest, call: CallContext) -> Message:  # noqa: ARG002 -- the port gives both
         known = self._skill(skill)
-        try:
-            made = await self._called(known, known.arguments(request.message, None))
-        except A2AError:
-            raise
-        except Reject as error:
-            raise InvalidParamsError(str(error)) from error
-        except Fail as error:
-            raise InternalError(str(error)) from error
+        made = await self._called(known, known.arguments(request.message, None))
         if not isinstance(made, (Message, str)):
             raise InvalidAgentResponseError(f"The skill {skill} answered with no message")
         return as_message(made)
@@ -99,10 +92,15 @@ class SkillExecutor:
         raise ConfigurationError(f"the router chose {chosen!r}, which is neither a skill nor the id of one")
 
     async def _called(self, skill: Skill, arguments: dict[str, Any]) -> Any:
-        """The result of a function that needs no task."""
-        if inspect.iscoroutinefunction(skill.handler):
-            return await skill.handler(**arguments)
-        return await self._run(lambda: skill.handler(**arguments))
+        """The result of a function that needs no task; where there is none to end, reasons become errors."""
+        try:
+            if inspect.iscoroutinefunction(skill.handler):
+                return await skill.handler(**arguments)
+            return await self._run(lambda: skill.handler(**arguments))
+        except Reject as error:
+            raise InvalidParamsError(str(error) or "Rejected") from error
+        except Fail as error:
+            raise InternalError(str(error) or "Failed") from error
 
     async def _in_thread(self, skill: Skill, turn: Turn) -> TurnOutcome:
         context = BlockingTaskContext(turn)

@@ -49,8 +49,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Whether it answers with a message and makes no task."""
 
     @classmethod
-    def of(cls, handler: Handler, card: AgentSkill) -> "Skill":
-        """Reads the handler's signature.
+    def of(cls, handler: Handler, card: AgentSkill, *, tasks: bool = True) -> "Skill":
+        """Reads the handler's signature. Without `tasks` it is called before there is one.
 
         Raises:
             ConfigurationError: a parameter cannot be filled, or a direct answer is streamed.
@@ -66,6 +66,10 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             and not (name not in hints and parameter.default is not parameter.empty)
         )
+        if (direct or not tasks) and any(kind in (TaskContext, BlockingTaskContext) for _, kind in parameters):
+            raise ConfigurationError(
+                f"{card.id} is called without a task, so it cannot take a TaskContext; take Message or str"
+            )
         return cls(handler=handler, form=form, card=card, parameters=parameters, direct=direct)
 
     def arguments(self, message: Message, context: Knowledge | None) -> dict[str, Any]:

@@ -85,6 +85,36 @@ def test_a_direct_answer_cannot_be_streamed() -> None:
         agent.skill(streams)
 
 
+def test_what_is_called_without_a_task_cannot_take_one() -> None:
+    agent = one_skill()
+
+    async def direct(task: TaskContext) -> Message:
+        return task.message
+
+    async def choose(task: TaskContext) -> str:
+        return task.text
+
+    with pytest.raises(ConfigurationError, match="direct is called without a task"):
+        agent.skill(direct)
+    with pytest.raises(ConfigurationError, match="choose is called without a task"):
+        agent.router(choose)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"missing_version": "by_grammar"}, "strict, by-grammar"),
+        ({"media_type": "xml"}, "accept, json"),
+        ({"max_body_bytes": 0}, "max_body_bytes must be more than 0"),
+        ({"keep_alive": 0}, "keep_alive must be more than 0"),
+        ({"cancel_grace": -1}, "cancel_grace must not be negative"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        Agent("Tested", "Under test.", **given)
+
+
 @pytest.mark.parametrize(
     ("store", "says"),
     [("postgres://x", "memory"), ("", "memory"), ("sqlite://", "sqlite")],

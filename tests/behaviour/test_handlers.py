@@ -301,6 +301,24 @@ async def test_a_message_to_a_working_task_begins_the_next_turn(serve: Serve, st
     assert [said["parts"][0]["text"] for said in done["history"]][:2] == ["first", "second"]
 
 
+async def test_a_router_may_reject_a_message(serve: Serve) -> None:
+    agent = new_agent()
+
+    @agent.skill
+    async def only(text: str) -> str:
+        return text
+
+    @agent.router
+    def choose(text: str) -> str:
+        raise Reject("nobody here does that")
+
+    wire = await serve(agent)
+    with refused("INVALID_PARAMS") as caught:
+        await wire.send()
+    assert caught.value.text == "nobody here does that"
+    assert (await wire.call("ListTasks"))["totalSize"] == 0
+
+
 async def test_a_direct_answer_that_is_refused_is_an_error(serve: Serve) -> None:
     agent = new_agent()
 
