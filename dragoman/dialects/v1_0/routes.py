@@ -40,21 +40,22 @@ def _variable(segment: str) -> tuple[str, str]:
 
 
 class _Pattern:
-    """The routes that share one template."""
+    """The routes that share one template. Only its last segment may have a suffix."""
 
     def __init__(self, template: str, routes: tuple[Route, ...]) -> None:
         self.routes = routes
         self.segments = tuple((segment, *_variable(segment)) for segment in template.split("/"))
+        self.suffix = self.segments[-1][2]
 
     def match(self, segments: list[str]) -> dict[str, str] | None:
         """The members in the path, still percent-encoded, or None if the path is another one."""
         members: dict[str, str] = {}
+        if not segments[-1].endswith(self.suffix):
+            return None
         for given, (word, name, suffix) in zip(segments, self.segments, strict=True):
             if not name:
                 if given != word and unquote(given) != word:
                     return None
-            elif suffix and not given.endswith(suffix):
-                return None
             else:
                 members[name] = given.removesuffix(suffix)
         return members
@@ -68,7 +69,7 @@ class Routes:
         templates = dict.fromkeys(route.template for route in routes)
         patterns = [
             _Pattern(template, tuple(route for route in routes if route.template == template))
-            for template in sorted(templates, key=_suffixed_first)
+            for template in sorted(templates, key=_ends_in_variable)
         ]
         self._by_length: dict[int, list[_Pattern]] = {}
         for pattern in patterns:
@@ -90,19 +91,21 @@ class Routes:
             for pattern in self._by_length.get(len(rest), ()):
                 members = pattern.match(rest)
                 if members is not None and (not tenant or tenant[0]):
-                    named = {"tenant": tenant[0], **members} if tenant else members
-                    return pattern.routes, {name: _decoded(name, value) for name, value in named.items()}
+                    if tenant:
+                        members["tenant"] = tenant[0]
+                    return pattern.routes, _decoded(members) if "%" in path else members
         return (), {}
 
 
-def _suffixed_first(template: str) -> bool:
+def _ends_in_variable(template: str) -> bool:
     return template.endswith("}")
 
 
-def _decoded(name: str, segment: str) -> str:
-    if "%" not in segment:
-        return segment
-    try:
-        return unquote(segment, errors="strict")
-    except UnicodeDecodeError:
-        raise InvalidParamsError(f"Invalid parameters: {name} in the path is not UTF-8") from None
+def _decoded(members: dict[str, str]) -> dict[str, str]:
+    decoded: dict[str, str] = {}
+    for name, segment in members.items():
+        try:
+            decoded[name] = unquote(segment, errors="strict")
+        except UnicodeDecodeError:
+            raise InvalidParamsError(f"Invalid parameters: {name} in the path is not UTF-8") from None
+    return decoded

@@ -126,9 +126,7 @@ def test_an_interface_of_the_draft_takes_its_version_from_the_card() -> None:
     assert decode(draft).supported_interfaces[0].protocol_version == "1.0"
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
+WRONG: list[tuple[dict[str, Any], str]] = [
         ({"name": ""}, "name"),
         ({"name": 5}, "name"),
         ({"supportedInterfaces": []}, "supportedInterfaces"),
@@ -142,8 +140,10 @@ def test_an_interface_of_the_draft_takes_its_version_from_the_card() -> None:
         ({"defaultInputModes": "text/plain"}, "defaultInputModes"),
         ({"securitySchemes": {"a": {"apiKeySecurityScheme": {"name": 1}}}}, "securitySchemes.a.apiKeySecurityScheme.name"),
         ({"securityRequirements": [{"schemes": {"a": []}}]}, "securityRequirements[0].schemes.a"),
-    ],
-)  # fmt: skip
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "named"), WRONG)
 def test_what_is_wrong_with_a_card_is_named(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(ReplyMalformed) as caught:
         decode(MINIMAL | changes)

@@ -64,7 +64,7 @@ def holders(value: Any) -> Iterator[dict[str, Any] | list[Any]]:
         for item in members.values():
             yield from holders(item)
     elif isinstance(value, list):
-        items = cast("list[Any]", value)  # type: ignore[redundant-cast] -- pyright does not know the items
+        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] -- any JSON
         yield items
         for item in items:
             yield from holders(item)
