@@ -10,7 +10,7 @@ from dragoman.cli import failures
 if TYPE_CHECKING:
     from dragoman.cli.invocation import Invocation
 
-__all__ = ["hint_for"]
+__all__ = ["hint_for", "usage_hint"]
 
 
 def hint_for(error: BaseException, invocation: "Invocation") -> str | None:

@@ -9,7 +9,8 @@ import pytest
 
 from dragoman.cli import dotenv
 from dragoman.cli.main import run
-from dragoman.cli.options import SETTINGS, settings_of, wants_json
+from dragoman.cli.options import settings_of, wants_json
+from dragoman.cli.settings import SETTINGS
 from dragoman.cli.values import duration, json_object, pair, switch, version
 from tests.cli.program import Program
 from tests.cli.scripted import ScriptedAgent, Step, always, state
