@@ -15,7 +15,7 @@ from dragoman.dialects.status import error_type
 from dragoman.errors import A2AError, FieldViolation, MethodNotFoundError, ReplyMalformed
 from dragoman.types import Json
 
-__all__ = ["JSON_TYPES", "details_of", "failure_of", "media_type", "read_failure"]
+__all__ = ["JSON_TYPES", "details_of", "failure_of", "media_type", "read_failure", "sendable"]
 
 DOMAIN = "a2a-protocol.org"
 JSON_TYPES = frozenset({"application/json", "application/a2a+json"})
@@ -53,7 +53,12 @@ def details_of(error: A2AError, reason: str) -> list[_ErrorInfo | _BadRequest]:
 
 
 def _text(value: Json) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return sendable(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def sendable(text: str) -> str:
+    """The text with what UTF-8 cannot say replaced: it may quote anything, and an error must be sent in any case."""
+    return text.encode(errors="replace").decode()
 
 
 def media_type(headers: dict[str, str]) -> str:

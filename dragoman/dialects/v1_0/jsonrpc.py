@@ -15,7 +15,7 @@ from dragoman.dialects.parameters import headers_of, parameters_of
 from dragoman.dialects.sse import frame
 from dragoman.dialects.status import status_of
 from dragoman.dialects.v1_0.codecs import REQUESTS, RESULTS
-from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure
+from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
 from dragoman.errors import A2AError, ContentTypeNotSupportedError, MethodNotFoundError, ReplyMalformed
 from dragoman.operations import OPERATIONS, Operation
 from dragoman.types.events import StreamEvent
@@ -83,7 +83,7 @@ class JsonRpc:
 
     def encode_error(self, error: A2AError, reply_to: Any) -> HttpReply:
         status = status_of(error)
-        shown = ErrorObject(status.code, error.message, [*details_of(error, status.error.reason)])
+        shown = ErrorObject(status.code, sendable(error.message), [*details_of(error, status.error.reason)])
         http = status.http if status.http in _OWN_STATUS else 200
         return HttpReply(http, dict(_JSON), _encode(ErrorResponse(reply_to, shown)))
 

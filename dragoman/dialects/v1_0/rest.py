@@ -16,7 +16,7 @@ from dragoman.dialects.parameters import headers_of, parameters_of
 from dragoman.dialects.sse import frame
 from dragoman.dialects.status import status_of
 from dragoman.dialects.v1_0.codecs import REQUESTS, RESULTS
-from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure
+from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
 from dragoman.dialects.v1_0.routes import Route, Routes
 from dragoman.errors import (
     A2AError,
@@ -119,7 +119,7 @@ class Rest:
         # A refusal for another reason, the version say, tells of that reason.
         allow = reply_to.allow if isinstance(reply_to, _ReplyTo) and isinstance(error, MethodNotFoundError) else ""
         http = 405 if allow else status.http
-        shown = _Status(http, status.grpc, error.message, [*details_of(error, status.error.reason)])
+        shown = _Status(http, status.grpc, sendable(error.message), [*details_of(error, status.error.reason)])
         headers = {"content-type": PLAIN_JSON}
         if allow:
             headers["allow"] = allow

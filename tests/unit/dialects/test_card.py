@@ -131,14 +131,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         ({"name": 5}, "name"),
         ({"supportedInterfaces": []}, "supportedInterfaces"),
         ({"supportedInterfaces": "https://e.com"}, "supportedInterfaces"),
-        ({"supportedInterfaces": [{"protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]}, "supportedInterfaces[0].url"),
+        ({"supportedInterfaces": [{"protocolBinding": "X", "protocolVersion": "1.0"}]}, "supportedInterfaces[0].url"),
         ({"supportedInterfaces": [{"url": "u", "protocolVersion": "1.0"}]}, "supportedInterfaces[0].protocolBinding"),
         ({"supportedInterfaces": [{"url": "u", "protocolBinding": "X"}]}, "supportedInterfaces[0].protocolVersion"),
         ({"supportedInterfaces": ["u"]}, "supportedInterfaces[0]"),
         ({"capabilities": {"streaming": "yes"}}, "capabilities.streaming"),
         ({"skills": [{"id": "s", "tags": [1]}]}, "skills[0].tags[0]"),
         ({"defaultInputModes": "text/plain"}, "defaultInputModes"),
-        ({"securitySchemes": {"a": {"apiKeySecurityScheme": {"name": 1}}}}, "securitySchemes.a.apiKeySecurityScheme.name"),
+        ({"securitySchemes": {"a": {"mtlsSecurityScheme": 1}}}, "securitySchemes.a.mtlsSecurityScheme"),
         ({"securityRequirements": [{"schemes": {"a": []}}]}, "securityRequirements[0].schemes.a"),
     ]  # fmt: skip
 

@@ -95,3 +95,11 @@ def test_an_error_of_ones_own_has_the_status_of_what_it_is() -> None:
 
     assert status_of(MissingOrder()).http == 404
     assert status_of(A2AError("?")).error is errors.InternalError
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.binding)
+def test_an_error_that_quotes_nonsense_can_be_sent(dialect: Dialect) -> None:
+    reply = dialect.encode_error(errors.MethodNotFoundError("at /\udcff", details={"path": "/\udcff"}), None)
+    with pytest.raises(errors.MethodNotFoundError, match=r"at /\?") as caught:
+        dialect.decode_result(GET_TASK, reply)
+    assert caught.value.details == {"path": "/?"}
