@@ -14,17 +14,17 @@ __all__ = ["PageContract"]
 ANN = Scope("acme", "ann")
 
 
-def in_order(*stories: Story) -> list[str]:
+def _in_order(*stories: Story) -> list[str]:
     """The ids of these tasks as a page has them: newest status first, then highest id."""
     tasks = [story.expected for story in stories]
-    return [task.id for task in sorted(tasks, key=lambda task: (status_time(task), task.id), reverse=True)]
+    return [task.id for task in sorted(tasks, key=lambda task: (_status_time(task), task.id), reverse=True)]
 
 
-def ids(page: Page) -> list[str]:
+def _ids(page: Page) -> list[str]:
     return [task.id for task in page.tasks]
 
 
-def status_time(task: Task) -> datetime:
+def _status_time(task: Task) -> datetime:
     assert task.status.timestamp is not None
     return task.status.timestamp
 
@@ -33,7 +33,7 @@ def _matches(task: Task, query: Query) -> bool:
     return (
         (query.context_id is None or task.context_id == query.context_id)
         and (query.state is None or task.state is query.state)
-        and (query.since is None or status_time(task) >= query.since)
+        and (query.since is None or _status_time(task) >= query.since)
     )
 
 
@@ -45,7 +45,7 @@ class PageContract:
             narrator.clock.advance(seconds)
             stories += [await narrator.ended() for _ in range(3)]
         page = await store.page(Query(limit=100), Scope())
-        assert ids(page) == in_order(*stories)
+        assert _ids(page) == _in_order(*stories)
         assert (page.total, page.more) == (13, False)
 
     async def test_a_new_status_moves_a_task_to_the_front(self, store: TaskStore) -> None:
@@ -59,9 +59,9 @@ class PageContract:
         await store.commit(oldest.change(oldest.status(TaskState.WORKING)))
         page = await store.page(Query(limit=3), Scope())
         assert page.tasks[0] == oldest.expected
-        assert ids(page) == in_order(*stories)[:3]
+        assert _ids(page) == _in_order(*stories)[:3]
         await store.commit(oldest.change(oldest.chunk("no status")))
-        assert ids(await store.page(Query(limit=100), Scope())) == in_order(*stories)
+        assert _ids(await store.page(Query(limit=100), Scope())) == _in_order(*stories)
 
     async def test_pages_stay_in_step_while_tasks_are_added(self, store: TaskStore) -> None:
         narrator = Narrator(store)
@@ -73,7 +73,7 @@ class PageContract:
         read: list[Task] = []
         more, added = True, 0
         while more:
-            before = (status_time(read[-1]), read[-1].id) if read else None
+            before = (_status_time(read[-1]), read[-1].id) if read else None
             page = await store.page(Query(limit=7, before=before), Scope())
             assert page.total == 25 + added
             assert len(page.tasks) <= 7
@@ -82,7 +82,7 @@ class PageContract:
             narrator.clock.advance(0.001)
             await narrator.ended()
             added += 1
-        assert [task.id for task in read] == in_order(*stories)
+        assert [task.id for task in read] == _in_order(*stories)
         assert added == 4
 
     async def test_the_last_page_says_so(self, store: TaskStore) -> None:
@@ -91,10 +91,10 @@ class PageContract:
         first = await store.page(Query(limit=2), Scope())
         assert (len(first.tasks), first.more, first.total) == (2, True, 4)
         last = first.tasks[-1]
-        second = await store.page(Query(limit=2, before=(status_time(last), last.id)), Scope())
-        assert (ids(first) + ids(second), second.more, second.total) == (in_order(*stories), False, 4)
+        second = await store.page(Query(limit=2, before=(_status_time(last), last.id)), Scope())
+        assert (_ids(first) + _ids(second), second.more, second.total) == (_in_order(*stories), False, 4)
         end = second.tasks[-1]
-        beyond = await store.page(Query(limit=2, before=(status_time(end), end.id)), Scope())
+        beyond = await store.page(Query(limit=2, before=(_status_time(end), end.id)), Scope())
         assert (beyond.tasks, beyond.more, beyond.total) == ((), False, 4)
 
     async def test_filters_choose_and_totals_count_what_matches(self, store: TaskStore) -> None:
@@ -104,14 +104,14 @@ class PageContract:
             narrator.clock.advance(1)
             state = (TaskState.COMPLETED, TaskState.FAILED, TaskState.INPUT_REQUIRED)[number % 3]
             stories.append(await narrator.ended(state, context_id=f"c{number % 2}"))
-        since = status_time(stories[5].expected)
+        since = _status_time(stories[5].expected)
         for context_id in (None, "c0", "c1", "nowhere"):
             for chosen in (None, TaskState.FAILED, TaskState.WORKING):
                 for earliest in (None, since):
                     query = Query(limit=2, context_id=context_id, state=chosen, since=earliest)
                     matching = [story for story in stories if _matches(story.expected, query)]
                     page = await store.page(query, Scope())
-                    assert ids(page) == in_order(*matching)[:2], query
+                    assert _ids(page) == _in_order(*matching)[:2], query
                     assert (page.total, page.more) == (len(matching), len(matching) > 2), query
 
     async def test_filtered_pages_go_on_where_they_stopped(self, store: TaskStore) -> None:
@@ -126,13 +126,13 @@ class PageContract:
             read: list[Task] = []
             more = True
             while more:
-                before = (status_time(read[-1]), read[-1].id) if read else None
+                before = (_status_time(read[-1]), read[-1].id) if read else None
                 query = Query(limit=2, state=TaskState.FAILED, context_id=context_id, before=before)
                 page = await store.page(query, Scope())
                 assert page.total == 5
                 read += page.tasks
                 more = page.more
-            assert [task.id for task in read] == in_order(*failed)
+            assert [task.id for task in read] == _in_order(*failed)
 
     async def test_totals_follow_every_change_of_state(self, store: TaskStore) -> None:
         narrator = Narrator(store)
@@ -179,6 +179,6 @@ class PageContract:
             await narrator.ended(scope=stranger, context_id="shared")
         for query in (Query(limit=9), Query(limit=9, context_id="shared"), Query(limit=9, state=TaskState.COMPLETED)):
             page = await store.page(query, ANN)
-            assert (ids(page), page.total) == ([mine.id], 1)
+            assert (_ids(page), page.total) == ([mine.id], 1)
         nobody = await store.page(Query(limit=9), Scope("acme", "nobody"))
         assert (nobody.tasks, nobody.total, nobody.more) == ((), 0, False)

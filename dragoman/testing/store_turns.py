@@ -7,15 +7,14 @@ import asyncio
 from dragoman.errors import Fenced, InboxPending
 from dragoman.ports.tasks import Commit, Memo, Posted, TaskStore, TurnStart
 from dragoman.testing.expect import refused
-from dragoman.testing.store_writes import stored
-from dragoman.testing.story import Narrator, Story
+from dragoman.testing.story import Narrator, Story, stored
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.task import TaskState
 
 __all__ = ["TurnContract"]
 
 
-async def post(store: TaskStore, story: Story, text: str) -> Posted:
+async def _post(store: TaskStore, story: Story, text: str) -> Posted:
     """A message put into the inbox, as it should come out."""
     message = Message(message_id=f"m-{text}", role=Role.USER, parts=(Part(text=text),))
     start = TurnStart(index=3, metadata={"for": text}, extensions=("e",))
@@ -25,36 +24,36 @@ async def post(store: TaskStore, story: Story, text: str) -> Posted:
 class TurnContract:
     async def test_messages_wait_in_the_order_of_arrival(self, store: TaskStore) -> None:
         story = await Narrator(store).begun()
-        posted = [await post(store, story, text) for text in "abc"]
+        posted = [await _post(store, story, text) for text in "abc"]
         assert [one.n for one in posted] == [1, 2, 3]
         assert await store.inbox(story.id) == tuple(posted)
         assert (await stored(store, story)).seq == 1
 
     async def test_messages_posted_at_once_are_all_kept(self, store: TaskStore) -> None:
         story = await Narrator(store).begun()
-        posted = await asyncio.gather(*(post(store, story, str(number)) for number in range(20)))
+        posted = await asyncio.gather(*(_post(store, story, str(number)) for number in range(20)))
         assert [one.n for one in posted] == list(range(1, 21))
         assert await store.inbox(story.id) == tuple(posted)
 
     async def test_a_change_takes_the_messages_that_it_names(self, store: TaskStore) -> None:
         story = await Narrator(store).begun()
-        first, second, third = [await post(store, story, text) for text in "abc"]
+        first, second, third = [await _post(store, story, text) for text in "abc"]
         await store.commit(story.change(story.status(TaskState.WORKING), received=second.message, consumed=(2,)))
         assert await store.inbox(story.id) == (first, third)
         assert (await stored(store, story)).task.history[-1] == second.message
 
     async def test_numbers_go_on_after_messages_were_taken(self, store: TaskStore) -> None:
         story = await Narrator(store).begun()
-        await post(store, story, "a")
-        await post(store, story, "b")
+        await _post(store, story, "a")
+        await _post(store, story, "b")
         await store.commit(story.change(consumed=(1, 2)))
         assert await store.inbox(story.id) == ()
-        assert (await post(store, story, "c")).n == 3
+        assert (await _post(store, story, "c")).n == 3
 
     async def test_a_task_does_not_end_over_a_waiting_message(self, store: TaskStore) -> None:
         narrator = Narrator(store)
         story = await narrator.begun()
-        await post(store, story, "a")
+        await _post(store, story, "a")
         waiting = await store.inbox(story.id)
         rival = Story(narrator, story.new)
         ending = rival.change(
@@ -77,7 +76,7 @@ class TurnContract:
     async def test_a_task_ends_over_an_empty_inbox_or_if_it_must(self, store: TaskStore) -> None:
         narrator = Narrator(store)
         empty, full = await narrator.begun(), await narrator.begun()
-        await post(store, full, "a")
+        await _post(store, full, "a")
         await store.commit(empty.change(empty.status(TaskState.COMPLETED), snapshot=True, unless_pending=True))
         await store.commit(full.change(full.status(TaskState.CANCELED), snapshot=True))
         assert (await stored(store, empty)).task.state is TaskState.COMPLETED
@@ -88,7 +87,7 @@ class TurnContract:
         for end_first in (True, False) * 5:
             story = await narrator.begun()
             ending = store.commit(story.change(story.status(TaskState.COMPLETED), snapshot=True, unless_pending=True))
-            posting = post(store, story, "a")
+            posting = _post(store, story, "a")
             pair = (ending, posting) if end_first else (posting, ending)
             outcomes = await asyncio.gather(*pair, return_exceptions=True)
             lost = [type(outcome) for outcome in outcomes if isinstance(outcome, Exception)]

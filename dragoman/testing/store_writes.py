@@ -8,23 +8,16 @@ import msgspec
 
 from dragoman.errors import Fenced, StoreUnavailable
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Commit, Memo, Selector, Stored, TaskStore, TurnStart
+from dragoman.ports.tasks import Commit, Memo, Selector, TaskStore, TurnStart
 from dragoman.testing.expect import refused
-from dragoman.testing.story import Narrator, Story
+from dragoman.testing.story import Narrator, Story, stored
 from dragoman.types.content import Message, Role
 from dragoman.types.task import TaskState
 
-__all__ = ["WriteContract"]
+__all__ = ["WriteContract", "stored"]
 
 PATIENCE = 60.0
 """Seconds that any of these tests may wait."""
-
-
-async def stored(store: TaskStore, story: Story) -> Stored:
-    """What the store has of a task that must be there."""
-    found = await store.get(story.id, story.scope)
-    assert found is not None
-    return found
 
 
 class WriteContract:
