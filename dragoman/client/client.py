@@ -89,11 +89,16 @@ class Client:
             InputRequired: the task waits for an answer; `AuthRequired` if for an authorization.
         """
         view = TaskView()
-        await settled(view, self._sent(request_of(content, options), view))
+        request = request_of(content, options)
+        await settled(view, self._sent(request, view))
         if view.message is not None:
             return view.message.text
         assert view.task is not None
-        return self._handle(view.task).completed().text
+        task = view.task
+        if view.partial and request.message.task_id is not None:
+            # Some agents stream of a follow-up only what is new; what the task held before counts too.
+            task = await self.get_task(GetTaskRequest(id=task.id))
+        return self._handle(task).completed().text
 
     async def stream(self, content: Content, **options: Unpack[SendOptions]) -> AsyncGenerator[StreamEvent, None]:
         """Sends and yields what happens, until the task has ended or waits, and the agent ends its stream.

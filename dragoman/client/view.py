@@ -20,6 +20,8 @@ class TaskView:
         self._task = task
         self.task_id = task_id if task is None else task.id
         """The task that events are about, once that is known."""
+        self.partial = False
+        """Whether updates came without the task before them, so that what it held until then is not known."""
         self._artifacts: dict[str, _Growing] = {}
         self._stale = False
         self.message: Message | None = None
@@ -31,7 +33,7 @@ class TaskView:
                 self.message = event
             case Task():
                 self._task, self._artifacts, self._stale = event, {}, False
-                self.task_id = event.id
+                self.task_id, self.partial = event.id, False
             case TaskStatusUpdateEvent():
                 self._begun(event.task_id, event.context_id)
                 self._task = msgspec.structs.replace(self._known, status=event.status)
@@ -70,7 +72,7 @@ class TaskView:
         """Some agents stream updates without the task before them."""
         if self._task is None:
             self._task = Task(id=task_id, context_id=context_id, status=TaskStatus(state=TaskState.SUBMITTED))
-            self.task_id = task_id
+            self.task_id, self.partial = task_id, True
 
     def _grow(self, event: TaskArtifactUpdateEvent) -> None:
         if not self._artifacts:

@@ -71,6 +71,15 @@ async def test_ask_puts_the_chunks_together(agent: Script) -> None:
         assert await client.ask("go") == "one two"
 
 
+async def test_a_follow_up_answered_with_updates_only_still_gives_the_whole_text(agent: Script) -> None:
+    agent.answers["SendStreamingMessage"] = [events(status("WORKING"), chunk("new"), status("COMPLETED"))]
+    agent.answers["GetTask"] = [result(task("COMPLETED", "old and new"))]
+    async with connect(agent.url) as client:
+        assert await client.ask("go on", task_id="t-1") == "old and new"
+        assert await client.ask("begin") == "new"
+    assert agent.names() == ["SendStreamingMessage", "GetTask", "SendStreamingMessage"]
+
+
 async def test_ask_does_not_wait_for_a_stream_that_stays_open_on_a_question(agent: Script) -> None:
     agent.answers["SendStreamingMessage"] = [
         events({"task": task("WORKING")}, status("AUTH_REQUIRED", "sign in"), then="open")
