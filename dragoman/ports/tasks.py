@@ -141,7 +141,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Selector(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which tasks to erase: all that match every member that is set."""
+    """Which tasks to erase: all that match every member that is set. At least one is."""
 
     task_id: str | None = None
     context_id: str | None = None
@@ -170,7 +170,11 @@ class TaskStore(Protocol):
         ...
 
     async def create(self, new: NewTask) -> None:
-        """Stores a new task. Its id must be unused."""
+        """Stores a new task.
+
+        Raises:
+            ValueError: the id is taken.
+        """
         ...
 
     async def commit(self, commit: Commit) -> None:
@@ -179,6 +183,7 @@ class TaskStore(Protocol):
         Raises:
             Fenced: epoch or `after` is not the task's, the task is terminal, or it is gone.
             InboxPending: see `Commit`.
+            ValueError: the entries do not follow `after`, or a snapshot that must be given is missing.
         """
         ...
 
@@ -221,7 +226,11 @@ class TaskStore(Protocol):
         ...
 
     async def erase(self, selector: Selector) -> tuple[str, ...]:
-        """Removes the tasks and all that belongs to them for good; returns their ids."""
+        """Removes the tasks and all that belongs to them for good; returns their ids.
+
+        Raises:
+            ValueError: the selector chooses nothing.
+        """
         ...
 
     @property

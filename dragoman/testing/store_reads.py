@@ -8,8 +8,8 @@ from dragoman.errors import Fenced
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Entry, Selector, TaskStore, TurnStart
 from dragoman.testing.expect import refused
-from dragoman.testing.store_writes import PATIENCE, stored
-from dragoman.testing.story import ANYONE, Narrator, Story
+from dragoman.testing.store_writes import PATIENCE
+from dragoman.testing.story import ANYONE, Narrator, Story, stored
 from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.events import TaskArtifactUpdateEvent
 from dragoman.types.task import TaskState

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import msgspec
 
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, TaskStore, TurnStart
+from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Stored, TaskStore, TurnStart
 from dragoman.testing.clock import FakeClock, FakeIds
 from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.json import JsonObject
 from dragoman.types.task import Task, TaskState, TaskStatus
 
-__all__ = ["ANYONE", "Narrator", "Story"]
+__all__ = ["ANYONE", "Narrator", "Story", "stored"]
 
 ANYONE = Scope()
 """The scope of those who do not say who they are."""
@@ -144,3 +144,10 @@ class Story:
         if received is not None:
             history += (received,)
         self.expected = msgspec.structs.replace(task, history=history)
+
+
+async def stored(store: TaskStore, story: Story) -> Stored:
+    """What the store has of a task that must be there."""
+    found = await store.get(story.id, story.scope)
+    assert found is not None
+    return found
