@@ -14,7 +14,7 @@ from dragoman.cli.failures import CredentialsMissing
 from dragoman.cli.invocation import Invocation
 from dragoman.cli.wirelog import Wire
 from dragoman.client.client import Client
-from dragoman.client.connect import connect
+from dragoman.client.connecting import connect
 from dragoman.client.discovery import CardCache, CardNotFound, CardSource, NoUsableInterface, locate
 from dragoman.client.transport import AiohttpTransport
 from dragoman.client.wire import code_of

@@ -2,7 +2,7 @@
 
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
-from dragoman.client.connect import AgentReference, connect
+from dragoman.client.connecting import AgentReference, connect
 from dragoman.client.content import Content, ReplyOptions, SendOptions
 from dragoman.client.discovery import CardCache, CardInvalid, CardNotFound, NoUsableInterface
 from dragoman.client.local import InProcess, LocalChannel, LocalService
