@@ -5,14 +5,16 @@ before anyone sees it. While one commit is under way, further emissions gather f
 """
 
 import asyncio
-import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
 from dragoman.core.lifecycle import fold
 from dragoman.engine.output import Output
+from dragoman.engine.persistence import until_available
 from dragoman.engine.turn import RunningTurn
 from dragoman.engine.world import World
 from dragoman.errors import Fenced, InboxPending, StoreUnavailable
@@ -33,7 +35,8 @@ CHECKPOINT_SIZE = 65_536
 """Characters of unfolded log after which a running task gets a fresh snapshot, or its own size if that is more."""
 CANCELED = "canceled"
 WORKER_LOST = "worker-lost"
-RETRY_SECONDS = (0.1, 0.3, 1.0, 3.0, 5.0)
+
+T = TypeVar("T")
 
 
 class Execution:
@@ -52,6 +55,7 @@ class Execution:
         self._woken = asyncio.Event()
         self._worker: asyncio.Task[TurnOutcome] | None = None
         self._stop_reason: str | None = None
+        self._abandoned = False
         self._memos = tuple(memos)
         self._references = references
         self._turn = self._new_turn(stored.turn, stored.start)
@@ -63,8 +67,7 @@ class Execution:
     async def run(self) -> None:
         """Runs turns until the task settles. Never raises for what the agent does."""
         try:
-            while await self._run_turn():
-                pass
+            await self._run_turns()
         except Fenced:
             log.info("task %s was taken over or removed; its run ends", self.task_id)
         except StoreUnavailable:
@@ -79,6 +82,15 @@ class Execution:
     def stop(self) -> None:
         """Asks the run to end as FAILED, because the server stops."""
         self._stop(WORKER_LOST)
+
+    async def _run_turns(self) -> None:
+        try:
+            while await self._run_turn():
+                pass
+        except (Fenced, StoreUnavailable):
+            raise
+        except Exception as error:  # noqa: BLE001 -- output that no store takes, or a defect: a task must not run for ever
+            await self._commit([self._status(self._broken(error))], settles=True)
 
     # One turn.
 
@@ -108,6 +120,9 @@ class Execution:
             await self._commit([*_last(turn), self._event(status)], settles=True, memos=(memo,))
             return False
         outcome = self._outcome(worker)
+        if turn.replaying and (stopped or worker.exception() is not None):
+            # It broke off while it repeated itself: an earlier run has said all this, and perhaps more.
+            turn.output.clear()
         events = _last(turn)
         ending = [*events, self._status(outcome)]
         if outcome.state is not TaskState.COMPLETED:
@@ -122,14 +137,14 @@ class Execution:
 
     async def _next_turn(self, events: list[TaskUpdate]) -> None:
         """The inbox is not empty: its oldest message begins the next turn."""
-        posted = (await self._world.store.inbox(self.task_id))[0]
+        posted = (await self._insist(partial(self._world.store.inbox, self.task_id)))[0]
         start = msgspec.structs.replace(posted.start, index=len(self._task().history))
         posted = msgspec.structs.replace(posted, start=start)
         number = self._turn.number + 1
         working = self._event(TaskStatus(state=TaskState.WORKING, timestamp=self._world.clock.now()))
         await self._commit([*events, working], posted=posted, turn=number)
         self._memos = ()
-        self._references = await referenced(self._world, posted.message, self._stored.scope)
+        self._references = await self._insist(partial(referenced, self._world, posted.message, self._stored.scope))
         self._turn = self._new_turn(number, start)
 
     def _new_turn(self, number: int, start: TurnStart) -> RunningTurn:
@@ -152,7 +167,12 @@ class Execution:
         """Stores what waits; then lets those go on who waited for that."""
         memos, waiting = turn.take_memos()
         events = [] if turn.replaying else turn.output.take()
-        await self._commit(events, memos=tuple(memos))
+        try:
+            await self._commit(events, memos=tuple(memos))
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
         for future in waiting:
             if not future.done():
                 future.set_result(None)
@@ -167,8 +187,9 @@ class Execution:
         if worker.cancelled():
             return _failed("The agent stopped working on the task.", "handler-cancelled")
         error = worker.exception()
-        if error is None:
-            return worker.result()
+        return worker.result() if error is None else self._broken(error)
+
+    def _broken(self, error: BaseException) -> TurnOutcome:
         correlation = self._world.ids.new()
         log.error("task %s failed, correlation id %s", self.task_id, correlation, exc_info=error)
         return _failed(f"The agent failed. Correlation id: {correlation}", "handler-error", correlation)
@@ -200,6 +221,7 @@ class Execution:
                     await self._woken.wait()
             except TimeoutError:
                 log.warning("the handler of task %s did not end within its grace time", self.task_id)
+                self._abandoned = True
                 return
             self._woken.clear()
             if turn.waiting and not worker.done():
@@ -209,13 +231,12 @@ class Execution:
         """Leaves no handler behind that could still be stopped."""
         self._turn.close()
         worker = self._worker
-        if worker is None:
+        if worker is None or worker.done():
             return
-        if not worker.done():
-            worker.cancel()
+        worker.add_done_callback(_seen)
+        worker.cancel()
+        if not self._abandoned:
             await asyncio.wait([worker], timeout=self._world.limits.cancel_grace)
-        if worker.done() and not worker.cancelled():
-            worker.exception()  # seen, so that nobody reports it as never retrieved
 
     def _wake(self, _: object = None) -> None:
         self._woken.set()
@@ -248,27 +269,14 @@ class Execution:
             consumed=() if posted is None else (posted.n,),
             unless_pending=unless_pending,
         )
-        try:
-            await self._world.store.commit(commit)
-        except StoreUnavailable as error:
-            await self._retry(commit, error)
+        await self._insist(partial(self._world.store.commit, commit))
         self._seq += len(entries)
         self._remember_tail(updates, commit.snapshot)
         if entries:
             self._world.bus.publish(Hint(self.task_id, entries))
 
-    async def _retry(self, commit: Commit, error: StoreUnavailable) -> None:
-        for delay in itertools.chain(RETRY_SECONDS, itertools.repeat(RETRY_SECONDS[-1])):
-            if self._stop_reason == WORKER_LOST:
-                raise error
-            log.error("task %s cannot be stored, trying again in %s s: %s", self.task_id, delay, error)
-            await asyncio.sleep(delay)
-            try:
-                await self._world.store.commit(commit)
-            except StoreUnavailable as again:
-                error = again
-            else:
-                return
+    async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
+        return await until_available(call, self.task_id, given_up=lambda: self._stop_reason == WORKER_LOST)
 
     def _entries(self, events: Sequence[TaskUpdate], received: Message | None) -> tuple[Entry, ...]:
         """The events with their numbers; the received message goes with the last of them."""
@@ -304,6 +312,12 @@ async def referenced(world: World, message: Message, scope: Scope) -> tuple[Task
         return ()
     found = [await world.store.get(task_id, scope) for task_id in message.reference_task_ids]
     return tuple(stored.task for stored in found if stored is not None)
+
+
+def _seen(worker: asyncio.Task[TurnOutcome]) -> None:
+    """How an abandoned handler ended interests nobody; asyncio would report it as never retrieved."""
+    if not worker.cancelled():
+        worker.exception()
 
 
 def _last(turn: RunningTurn) -> list[TaskUpdate]:
