@@ -60,9 +60,15 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class RandomIds:
-    """Version 4 UUIDs from the operating system's randomness, fetched for many at a time; 122 bits, or 114 for tasks."""
+    """Version 4 UUIDs of the operating system's randomness, fetched for many at a time; 122 bits, 114 for tasks."""
 
     def __init__(self) -> None:
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        """Drops what was fetched: a forked process must not give the same identifiers as its parent."""
         self._random = ""
         self._at = 0
 
