@@ -5,26 +5,30 @@ async with connect("http://127.0.0.1:9999") as echo:    # call
 print(await echo.ask("hello"))
 """
 
-from dragoman.agent import Agent, Answer, BlockingTaskContext, Fail, Reject, TaskContext, answer
-from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, connect
-from dragoman.errors import A2AError, ConfigurationError, DragomanError, TransportError
-from dragoman.types import (
-    AgentCard,
-    AgentExtension,
-    AgentInterface,
-    AgentProvider,
-    AgentSkill,
-    Artifact,
-    Message,
-    Part,
-    Role,
-    StreamEvent,
-    Task,
-    TaskArtifactUpdateEvent,
-    TaskState,
-    TaskStatus,
-    TaskStatusUpdateEvent,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.agent import Agent, Answer, BlockingTaskContext, Fail, Reject, TaskContext, answer
+    from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, connect
+    from dragoman.errors import A2AError, ConfigurationError, DragomanError, TransportError
+    from dragoman.types import (
+        AgentCard,
+        AgentExtension,
+        AgentInterface,
+        AgentProvider,
+        AgentSkill,
+        Artifact,
+        Message,
+        Part,
+        Role,
+        StreamEvent,
+        Task,
+        TaskArtifactUpdateEvent,
+        TaskState,
+        TaskStatus,
+        TaskStatusUpdateEvent,
+    )
 
 __all__ = [
     "A2AError",
@@ -60,3 +64,65 @@ __all__ = [
     "answer",
     "connect",
 ]
+
+# What is only called needs no server, and a command line that prints its help needs neither: each name is imported
+# when it is first asked for.
+_HOMES = {
+    name: module
+    for module, names in {
+        "dragoman.agent": (
+            "Agent",
+            "Answer",
+            "BlockingTaskContext",
+            "Fail",
+            "Reject",
+            "TaskContext",
+            "answer",
+        ),
+        "dragoman.client": (
+            "AuthRequired",
+            "Client",
+            "InputRequired",
+            "TaskFailed",
+            "TaskHandle",
+            "connect",
+        ),
+        "dragoman.errors": (
+            "A2AError",
+            "ConfigurationError",
+            "DragomanError",
+            "TransportError",
+        ),
+        "dragoman.types": (
+            "AgentCard",
+            "AgentExtension",
+            "AgentInterface",
+            "AgentProvider",
+            "AgentSkill",
+            "Artifact",
+            "Message",
+            "Part",
+            "Role",
+            "StreamEvent",
+            "Task",
+            "TaskArtifactUpdateEvent",
+            "TaskState",
+            "TaskStatus",
+            "TaskStatusUpdateEvent",
+        ),
+    }.items()
+    for name in names
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import Program
-from tests.cli.scripted import BINDINGS, ScriptedAgent, serving
+from tests.cli.scripted import BINDINGS, ScriptedAgent
+from tests.cli.serving import serving
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -11,7 +11,8 @@ import trustme
 
 from dragoman.cli.credentials import Redactor
 from tests.cli.program import Program
-from tests.cli.scripted import Json, Refused, ScriptedAgent, serving
+from tests.cli.scripted import Json, Refused, ScriptedAgent
+from tests.cli.serving import serving
 
 BEARER, KEY, PARAMETER = "tok/+en-7f3a91", "key&5d8e=02", "Custom s3cr3t-value-41"
 SCHEMES: dict[str, Json] = {
