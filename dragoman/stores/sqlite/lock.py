@@ -33,8 +33,7 @@ class FileLock:
             raise StoreInUse(
                 f"{database} is in use by {holder}: stop that server first, or give this one a store of its own"
             ) from error
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, str(os.getpid()).encode(), 0) if sys.platform != "win32" else None
+        _sign(self._file)
 
     def release(self) -> None:
         os.close(self._file)
@@ -45,6 +44,13 @@ def _lock(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
     else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sign(file: int) -> None:
+    """Leaves our number for those who come later. On Windows they could not read it: the lock covers reading too."""
+    if sys.platform != "win32":
+        os.ftruncate(file, 0)
+        os.pwrite(file, str(os.getpid()).encode(), 0)
 
 
 def _holder(file: int) -> str:

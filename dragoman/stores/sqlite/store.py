@@ -16,6 +16,7 @@ from dragoman.stores.held import Held
 from dragoman.stores.sqlite import reading, schema
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.changes import Change, Create, Erase, Post, Update
+from dragoman.stores.sqlite.heads import Heads
 from dragoman.stores.sqlite.lock import FileLock
 from dragoman.stores.sqlite.writer import Writer
 from dragoman.types.content import Message
@@ -152,7 +153,7 @@ class SqliteStore:
 
     # In the writer's thread.
 
-    def _begin(self) -> sqlite3.Connection:
+    def _begin(self) -> tuple[sqlite3.Connection, Heads]:
         """Makes the file ours and opens all connections."""
         with schema.translated(self._path):
             schema.create_file(self._path)
@@ -163,17 +164,17 @@ class SqliteStore:
                 self._lock.release()
                 raise
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> tuple[sqlite3.Connection, Heads]:
         connection = schema.connect_writer(self._path, self._synchronous)
         try:
             schema.migrate(connection, self._path, self._owner)
             for _ in range(READERS):
                 self._connections.put(schema.connect_reader(self._path))
+            return connection, Heads(connection)
         except BaseException:
             self._close_readers()
             connection.close()
             raise
-        return connection
 
     def _end(self, connection: sqlite3.Connection) -> None:
         """Lets the readers finish, moves everything into the file itself, and gives it back."""

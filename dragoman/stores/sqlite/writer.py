@@ -32,13 +32,14 @@ Outcome = tuple[object, BaseException | None]
 class Writer:
     """Writes through a connection that is made and closed in its own thread.
 
-    `opening` makes the connection; `closing` ends it after the last change, and must not raise.
+    `opening` makes the connection and what is known through it; `closing` ends it after the last change,
+    and must not raise.
     """
 
     def __init__(
         self,
         cache: Cache,
-        opening: Callable[[], sqlite3.Connection],
+        opening: Callable[[], tuple[sqlite3.Connection, Heads]],
         closing: Callable[[sqlite3.Connection], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -54,7 +55,11 @@ class Writer:
     async def open(self) -> None:
         """Starts the thread; returns when the connection is made, or raises why it cannot be."""
         self._thread.start()
-        await asyncio.shield(self._opened)
+        try:
+            await asyncio.shield(self._opened)
+        except asyncio.CancelledError:
+            self._called.put(None)
+            raise
 
     async def close(self) -> None:
         """Returns when everything called before has been done, and the thread has ended."""
@@ -72,12 +77,11 @@ class Writer:
 
     def _run(self) -> None:
         try:
-            connection = self._opening()
+            connection, heads = self._opening()
         except BaseException as error:  # noqa: BLE001 -- raised where `open` waits
             self._tell(_settle, self._opened, error)
             return
         try:
-            heads = Heads(connection)
             self._tell(_settle, self._opened, None)
             self._write_all(connection, heads)
         finally:

@@ -183,6 +183,73 @@ async def test_damage_is_reported_as_unavailable(store: SqliteStore, path: Path)
     assert await task_of(store, new) == new.expected
 
 
+async def test_overwritten_pages_are_reported_as_unavailable(store: SqliteStore, path: Path) -> None:
+    narrator = Narrator(store)
+    for _ in range(50):
+        await narrator.ended()
+    await store.close()
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+    with pytest.raises(StoreUnavailable):
+        await store.open()
+    path.write_bytes(content)
+    await store.open()
+    assert (await store.page(Query(limit=1), Scope())).total == 50
+
+
+async def test_what_was_acknowledged_survives_a_killed_process(path: Path) -> None:
+    program = """
+import asyncio, sys
+from dragoman.stores.sqlite import SqliteStore
+from dragoman.testing.story import Narrator
+
+async def main():
+    store = SqliteStore(sys.argv[1], owner="echo")
+    await store.open()
+    narrator = Narrator(store)
+
+    async def one():
+        while True:
+            print((await narrator.ended()).id, flush=True)
+
+    await asyncio.gather(*(one() for _ in range(8)))
+
+asyncio.run(main())
+"""
+    acknowledged: list[str] = []
+    with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            acknowledged.append(line.strip())
+            if len(acknowledged) == 200:
+                process.kill()
+                break
+    store = SqliteStore(path, owner="echo")
+    await store.open()
+    for task_id in acknowledged:
+        found = await store.get(task_id, Scope())
+        assert found is not None
+        assert (found.task.state, found.task.text) == (TaskState.COMPLETED, "done")
+        assert [entry.seq for entry in await store.entries(task_id, Scope(), 0)] == [2, 3]
+    await store.close()
+
+
+async def test_an_opening_that_is_given_up_leaves_the_file_free(path: Path) -> None:
+    store = SqliteStore(path, owner="echo")
+    opening = asyncio.ensure_future(store.open())
+    await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening], timeout=PATIENCE)
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                await store.open()
+                break
+            except StoreInUse:
+                await asyncio.sleep(0)
+    await store.close()
+
+
 async def test_a_full_disk_refuses_the_write_and_is_survived(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[sqlite3.Connection] = []
     connect = schema.connect_writer
