@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3, help="length of each load")
     parser.add_argument("--no-lists", action="store_true", help="leave out ListTasks, which needs 100,000 tasks")
+    parser.add_argument("--cpu", action="store_true", help="rates per second of the server's computing: less disturbed")
     options = parser.parse_args()
     _require_wrk()
     chosen = [server for server in CONTENDERS if not options.only or server.name in options.only.split(",")]
@@ -64,7 +65,7 @@ def main() -> None:
     for turn in range(options.rounds):
         for contender in chosen:
             _say(f"round {turn + 1} of {options.rounds}: {contender.name}")
-            _measure(contender, figures, options.seconds)
+            _measure(contender, figures, options.seconds, by_cpu=options.cpu)
     for contender in chosen:
         if contender.tasks:
             _say(f"idle streams: {contender.name}")
@@ -85,8 +86,8 @@ def _require_wrk() -> None:
     sys.exit("The load generator wrk is missing; on Debian: apt-get install wrk")
 
 
-def _measure(contender: Contender, figures: Figures, seconds: float) -> None:
-    with tempfile.TemporaryDirectory() as folder, started(contender, Path(folder)) as server:
+def _measure(contender: Contender, figures: Figures, seconds: float, *, by_cpu: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder, started(contender, Path(folder), by_cpu=by_cpu) as server:
         name = contender.name
         figures.add("Cold start", name, server.cold_start * KILO)
         prove(server)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -37,16 +38,16 @@ def send_message(server: Server, binding: str, seconds: float) -> float:
     """Finished tasks per second at 64 connections; afterwards the server must have stored them all."""
     wire = server.wires[binding]
     before = _total(server)
-    load = _load(wire, wire.send("hello"), CONNECTIONS, seconds)
-    if server.contender.tasks and _total(server) - before < load["requests"]:
-        raise RuntimeError(f"{load['requests']} answers, but fewer tasks are stored.")
-    return _rate(load)
+    load = _load(server, wire, wire.send("hello"), CONNECTIONS, seconds)
+    if server.contender.tasks and _total(server) - before < load.requests:
+        raise RuntimeError(f"{load.requests} answers, but fewer tasks are stored.")
+    return load.rate
 
 
 def get_task(server: Server, seconds: float) -> float:
     """Tasks got per second at 64 connections."""
     task = server.rpc.ask(server.rpc.send("hello"))["task"]
-    return _rate(_load(server.rpc, server.rpc.get(task["id"]), CONNECTIONS, seconds))
+    return _load(server, server.rpc, server.rpc.get(task["id"]), CONNECTIONS, seconds).rate
 
 
 def list_seconds(server: Server, seconds: float) -> float:
@@ -54,7 +55,7 @@ def list_seconds(server: Server, seconds: float) -> float:
     page = server.rpc.ask(server.rpc.page())
     if len(page["tasks"]) != min(50, page["totalSize"]):
         raise RuntimeError(f"A page of {len(page['tasks'])} tasks out of {page['totalSize']}.")
-    return 1 / _rate(_load(server.rpc, server.rpc.page(), 1, seconds))
+    return 1 / _load(server, server.rpc, server.rpc.page(), 1, seconds).rate
 
 
 def stock(server: Server, count: int) -> None:
@@ -63,7 +64,7 @@ def stock(server: Server, count: int) -> None:
     while (missing := count - _total(server)) > 0:
         if monotonic() > deadline:
             raise RuntimeError(f"Still {missing} tasks short of {count}.")
-        _load(server.rpc, server.rpc.send("hello"), CONNECTIONS, 1 if missing < 5000 else 2)
+        _load(server, server.rpc, server.rpc.send("hello"), CONNECTIONS, 1 if missing < 5000 else 2)
 
 
 def chunks_per_second(server: Server, times: int) -> tuple[float, float]:
@@ -72,10 +73,12 @@ def chunks_per_second(server: Server, times: int) -> tuple[float, float]:
     rates: list[float] = []
     firsts: list[float] = []
     for _ in range(times):
+        busy = server.busy()
         stream = server.rpc.stream(f"chunks {CHUNKS}")
+        busy = server.busy() - busy
         if text_of(stream.events) != expected:
             raise RuntimeError(f"The stream is not whole: {len(text_of(stream.events))} characters.")
-        rates.append(CHUNKS / stream.total)
+        rates.append(CHUNKS / (busy if server.by_cpu else stream.total))
         firsts.append(stream.first)
     return median(rates), median(firsts)
 
@@ -111,17 +114,22 @@ def _total(server: Server) -> int:
     return total
 
 
-def _load(wire: Wire, template: Template, connections: int, seconds: float) -> Any:
+@dataclass(frozen=True)
+class _Load:
+    """What a run of the load generator came to: requests, and how many of them a second."""
+
+    requests: int
+    rate: float
+
+
+def _load(server: Server, wire: Wire, template: Template, connections: int, seconds: float) -> _Load:
     headers = ",".join(f"{name}={value}" for name, value in template.headers.items())
-    argv = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "-s", str(LOAD), wire.url, "--"]
-    argv += [template.method, template.path, headers, template.body]
-    run = subprocess.run(argv, capture_output=True, text=True, timeout=seconds + 30, check=True)
+    argv = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "30s", "-s", str(LOAD)]
+    argv += [wire.url, "--", template.method, template.path, headers, template.body]
+    busy = server.busy()
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=seconds + 60, check=True)
+    busy = server.busy() - busy
     load = json.loads(run.stdout.splitlines()[-1])
     if load["bad"]:
         raise RuntimeError(f"{load['bad']} of {load['requests']} requests failed: {run.stdout}")
-    return load
-
-
-def _rate(load: Any) -> float:
-    rate: float = load["requests"] / load["microseconds"] * 1e6
-    return rate
+    return _Load(load["requests"], load["requests"] / (busy if server.by_cpu else load["microseconds"] / 1e6))

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -37,10 +37,17 @@ class Server:
     pid: int
     wires: dict[str, Wire]
     cold_start: float
+    by_cpu: bool
+    """Whether rates are counted per second of the server's own computing, instead of per second on the wall."""
 
     @property
     def rpc(self) -> Wire:
         return self.wires["JSONRPC"]
+
+    def busy(self) -> float:
+        """Seconds for which its threads have had a core."""
+        threads = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text(encoding="ascii").split()[0]) for thread in threads) / 1e9
 
     def resident(self) -> int:
         """Bytes of memory that the process holds now."""
@@ -62,7 +69,7 @@ def use_load_core() -> None:
 
 
 @contextmanager
-def started(contender: Contender, folder: Path) -> Generator[Server]:
+def started(contender: Contender, folder: Path, *, by_cpu: bool = False) -> Generator[Server]:
     """Runs a contender on the first core, with its store in `folder`, until the block ends."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
@@ -79,4 +86,5 @@ def started(contender: Contender, folder: Path) -> Generator[Server]:
             interface["protocolBinding"]: Wire(interface["protocolBinding"], interface["url"])
             for interface in card["supportedInterfaces"]
         }
-        yield Server(contender, process.pid, wires, cold_start)
+        server = Server(contender, process.pid, wires, cold_start, by_cpu)
+        yield replace(server, cold_start=server.busy()) if by_cpu else server
