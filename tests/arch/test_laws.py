@@ -109,7 +109,7 @@ def test_the_glossary_is_kept() -> None:
 def test_nothing_is_left_undone() -> None:
     # Put together, so that this file does not find itself.
     marks = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "X" * 3, r"NotImplemented(?:Error)?\b"]))
-    found = []
+    found: list[str] = []
     for path in python_files("dragoman", "tests", "examples", "bench"):
         if path == Path(__file__):
             continue

@@ -10,9 +10,9 @@ from dragoman.types import Role
 __all__ = ["chatty", "direct", "echo", "gated", "obedient"]
 
 
-def echo(**given: Any) -> Agent:
+def echo(*, store: str = "memory", **given: Any) -> Agent:
     """Answers with the text it hears, as one artifact."""
-    agent = Agent("Echo", "Says back what it hears.", **{"store": "memory", **given})
+    agent = Agent("Echo", "Says back what it hears.", store=store, **given)
 
     @agent.skill(tags=["demo"])
     async def echo(task: TaskContext) -> AsyncIterator[str]:
@@ -22,9 +22,9 @@ def echo(**given: Any) -> Agent:
     return agent
 
 
-def direct(**given: Any) -> Agent:
+def direct(*, store: str = "memory", **given: Any) -> Agent:
     """Answers with a message, and makes no task."""
-    agent = Agent("Direct", "Answers straight away.", **{"store": "memory", **given})
+    agent = Agent("Direct", "Answers straight away.", store=store, **given)
 
     @agent.skill(tags=["demo"])
     async def answer(text: str) -> Message:
@@ -34,9 +34,9 @@ def direct(**given: Any) -> Agent:
     return agent
 
 
-def gated(**given: Any) -> tuple[Agent, asyncio.Semaphore]:
+def gated(*, store: str = "memory", **given: Any) -> tuple[Agent, asyncio.Semaphore]:
     """Streams the words it hears, one for each release of the semaphore, then ends at a last release."""
-    agent = Agent("Gated", "Waits before each word.", **{"store": "memory", **given})
+    agent = Agent("Gated", "Waits before each word.", store=store, **given)
     gate = asyncio.Semaphore(0)
 
     @agent.skill(tags=["demo"])
@@ -50,9 +50,9 @@ def gated(**given: Any) -> tuple[Agent, asyncio.Semaphore]:
     return agent, gate
 
 
-def obedient(**given: Any) -> Agent:
+def obedient(*, store: str = "memory", **given: Any) -> Agent:
     """Ends as the first word says: done, ask, auth, reject, fail, boom; anything else is echoed."""
-    agent = Agent("Obedient", "Ends as it is told.", **{"store": "memory", **given})
+    agent = Agent("Obedient", "Ends as it is told.", store=store, **given)
 
     @agent.skill(tags=["demo"])
     async def obey(task: TaskContext) -> str:
@@ -74,9 +74,9 @@ def obedient(**given: Any) -> Agent:
     return agent
 
 
-def chatty(count: int, **given: Any) -> Agent:
+def chatty(count: int, *, store: str = "memory", **given: Any) -> Agent:
     """Streams so many numbered chunks."""
-    agent = Agent("Chatty", "Counts.", **{"store": "memory", **given})
+    agent = Agent("Chatty", "Counts.", store=store, **given)
 
     @agent.skill(tags=["demo"])
     async def count_up(task: TaskContext) -> AsyncIterator[str]:

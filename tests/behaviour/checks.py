@@ -1,7 +1,7 @@
 """What every answer has to be, whatever was asked: names, spellings, timestamps, and the table of errors."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["ERRORS", "FREE", "check_error", "check_payload"]
 
@@ -61,10 +61,12 @@ PLURALS = {"tasks": "task", "history": "message", "artifacts": "artifact"}
 def check_payload(value: Any, member: str = "") -> None:
     """Names, enum values, timestamps and required members, all the way down."""
     if isinstance(value, list):
-        for item in value:
+        items: list[Any] = cast("Any", value)
+        for item in items:
             check_payload(item, PLURALS.get(member, member))
     elif isinstance(value, dict):
-        _check_object(value, "task" if not member and {"id", "status"} <= set(value) else member)
+        members = cast("dict[str, Any]", value)
+        _check_object(members, "task" if not member and {"id", "status"} <= set(members) else member)
     elif member == "state":
         assert value in STATES, value
     elif member == "role":

@@ -4,7 +4,7 @@ import copy
 import json
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from dragoman.dialects.base import HttpRequest
 from tests.behaviour.wire import Wire, message
@@ -128,8 +128,14 @@ def _in_json(request: HttpRequest, chance: random.Random) -> HttpRequest:
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Everything in the value that can be replaced: what holds it, and under which key."""
-    pairs = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
-    return [(value, key) for key, _ in pairs] + [place for _, inner in pairs for place in _places(inner)]
+    pairs: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        pairs = list(cast("dict[str, Any]", value).items())
+    elif isinstance(value, list):
+        items: list[Any] = cast("Any", value)
+        pairs = list(enumerate(items))
+    holder: Any = cast("Any", value)
+    return [(holder, key) for key, _ in pairs] + [place for _, inner in pairs for place in _places(inner)]
 
 
 def _in_path(request: HttpRequest, chance: random.Random) -> HttpRequest:

@@ -1,9 +1,9 @@
 """An agent that answers as it was told, on a real socket, and keeps every request as it came."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from aiohttp import web
@@ -98,7 +98,7 @@ class Scripted:
     async def rest(self, request: web.Request) -> web.StreamResponse:
         operation, found = _route(request.method, "/" + request.match_info["tail"])
         body = await request.read()
-        params = {**found, **dict(request.query), **(json.loads(body) if body else {})}
+        params: dict[str, Any] = {**found, **dict(request.query), **(json.loads(body) if body else {})}
         self.seen.append(await _seen(request, operation, params))
         return await self._answer(request, self.answers[operation], lambda result: result)
 
@@ -107,7 +107,8 @@ class Scripted:
             return web.json_response(wrapped(answer))
         stream = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await stream.prepare(request)
-        for event in answer:
+        events: list[Any] = cast("Any", answer)
+        for event in events:
             await stream.write(f"data: {json.dumps(wrapped(event))}\n\n".encode())
         return stream
 
@@ -139,7 +140,7 @@ def _fits(here: str, there: str) -> bool:
 
 
 @asynccontextmanager
-async def scripted(binding: str) -> AsyncIterator[Scripted]:
+async def scripted(binding: str) -> AsyncGenerator[Scripted]:
     """The agent, served; interfaces of the given binding first."""
     agent = Scripted(binding)
     app = web.Application()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman.dialects.base import HttpReply, HttpRequest
@@ -86,7 +87,7 @@ async def test_deep_nesting_is_taken_or_refused(serve: Serve, opening: str, clos
         request = HttpRequest("POST", sent.path, "", sent.headers, body)
         reply = await wire.send_raw(request)
         assert reply.status < 500
-        answer = json.loads(reply.body) if depth < 1_000 else {}
+        answer: dict[str, Any] = json.loads(reply.body) if depth < 1_000 else {}
         if "error" in answer:
             check_error(wire.jsonrpc, reply.status, answer, answer.get("id"), streamed=False)
     whole = HttpRequest("POST", sent.path, "", sent.headers, nested.encode())
@@ -125,22 +126,48 @@ async def test_a_caller_who_leaves_in_the_middle_of_the_body_leaves_nothing_behi
     assert caplog.records == []
 
 
+SERVES = """
+import asyncio
+from dragoman import Agent, TaskContext
+
+agent = Agent("Served", "Echoes, or never ends.", store="memory", drain_grace=0.2, cancel_grace=0.2)
+
+@agent.skill
+async def echo(task: TaskContext):
+    if "never" in task.text:
+        await asyncio.Event().wait()
+    yield task.text
+
+agent.run(port=0, announce=lambda line: print(line, flush=True))
+"""
+
+
+class Served(msgspec.Struct):
+    """A real server, in a process of its own."""
+
+    process: asyncio.subprocess.Process
+    port: int
+
+
 @pytest.fixture
-async def port() -> AsyncIterator[int]:
-    """A real server with an echoing agent, in a process of its own."""
-    code = "from tests.behaviour.agents import echo; echo().run(port=0, announce=lambda line: print(line, flush=True))"
+async def served() -> AsyncIterator[Served]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        sys.executable, "-c", SERVES, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    assert process.stderr is not None
+    line = (await process.stdout.readline()).decode()
     try:
-        line = (await process.stdout.readline()).decode()
-        yield int(line.split("127.0.0.1:")[1].split("/")[0].split()[0])
+        yield Served(process, int(line.split("127.0.0.1:")[1].split("/")[0].split()[0]))
     finally:
-        process.terminate()
+        if process.returncode is None:
+            process.terminate()
         _, errors = await process.communicate()
         assert b"Traceback" not in errors, errors.decode()
+
+
+@pytest.fixture
+def port(served: Served) -> int:
+    return served.port
 
 
 async def on_the_socket(port: int, sent: bytes, *, end: bool = False) -> bytes:
@@ -186,6 +213,19 @@ async def test_a_real_server_survives_what_sockets_bring(port: int) -> None:
         port, http("/message:send", json.dumps({"message": message("over a socket")}).encode())
     )
     assert b"over a socket" in await on_the_socket(port, http("/", whole))
+
+
+async def test_a_stop_ends_streams_cleanly(served: Served) -> None:
+    body = json.dumps({"message": message("never ending")}).encode()
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(http("/message:stream", body))
+    seen = await reader.readuntil(b'"task":')
+    assert b"text/event-stream" in seen
+    served.process.terminate()
+    rest = await reader.read()
+    assert rest.endswith(b"0\r\n\r\n"), rest
+    assert b"Traceback" not in rest
+    writer.close()
 
 
 async def test_connections_that_are_dropped_do_not_add_up(port: int) -> None:

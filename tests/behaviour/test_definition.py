@@ -1,7 +1,7 @@
 """Putting an agent together wrongly says what to do."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -63,13 +63,15 @@ def test_there_is_one_router() -> None:
 def test_a_parameter_needs_an_annotation_that_can_be_filled() -> None:
     agent = Agent("Tested", "Under test.", store="memory")
 
-    async def bare(what) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001 -- this is the mistake under test
-        return str(what)
-
     async def odd(what: int) -> str:
         return str(what)
 
-    for wrong in (bare, odd):
+    async def bare(what: object) -> str:
+        return str(what)
+
+    del bare.__annotations__["what"]
+    wrongs: list[Callable[..., Any]] = [odd, bare]
+    for wrong in wrongs:
         with pytest.raises(ConfigurationError, match=r"'what'.*TaskContext, Message, str"):
             agent.skill(wrong)
 

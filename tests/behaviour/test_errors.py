@@ -108,7 +108,7 @@ async def test_wrong_input_is_named_and_never_reaches_the_agent(serve: Serve, wr
 @requirement("R-3.3.2-14")
 async def test_what_may_pass_has_another_code_than_what_will_not(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     wire = await serve(echo())
-    faults = []
+    faults: list[Fault] = []
     for cause in (StoreUnavailable("the disk is full"), RuntimeError("a defect")):
 
         async def broken(self: MemoryStore, task_id: str, scope: Scope, cause: Exception = cause) -> Stored | None:

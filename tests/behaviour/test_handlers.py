@@ -16,8 +16,8 @@ from tests.behaviour.test_streams import text_in
 from tests.behaviour.wire import Fault, Serve, message, refused
 
 
-def new_agent(**given: Any) -> Agent:
-    return Agent("Tested", "Under test.", **{"store": "memory", **given})
+def new_agent(*, store: str = "memory", **given: Any) -> Agent:
+    return Agent("Tested", "Under test.", store=store, **given)
 
 
 def texts(task: dict[str, Any]) -> list[str]:

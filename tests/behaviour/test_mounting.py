@@ -173,7 +173,13 @@ async def test_a_web_socket_can_be_a_binding(started: Start) -> None:
     async def send(event: Any) -> None:
         went.append(event)
 
-    scope = {"type": "websocket", "path": "/socket", "raw_path": b"/socket", "headers": [], "query_string": b""}
+    scope: dict[str, Any] = {
+        "type": "websocket",
+        "path": "/socket",
+        "raw_path": b"/socket",
+        "headers": [],
+        "query_string": b"",
+    }
     await app(scope, receive, send)
     assert [event["type"] for event in went] == ["websocket.accept", "websocket.send", "websocket.close"]
     assert went[1]["text"] == "over the socket"
@@ -190,6 +196,6 @@ async def test_a_web_socket_that_no_binding_takes_is_closed(started: Start) -> N
     async def send(event: Any) -> None:
         went.append(event)
 
-    scope = {"type": "websocket", "path": "/", "raw_path": b"/", "headers": [], "query_string": b""}
+    scope: dict[str, Any] = {"type": "websocket", "path": "/", "raw_path": b"/", "headers": [], "query_string": b""}
     await app(scope, receive, send)
     assert [event["type"] for event in went] == ["websocket.close"]

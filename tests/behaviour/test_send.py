@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from dragoman import Agent, TaskContext
+from dragoman.dialects.base import HttpRequest
+from dragoman.testing.bridge import AsgiBridge
 from tests.behaviour.agents import direct, echo, gated, obedient
 from tests.behaviour.manifest import requirement
-from tests.behaviour.wire import Serve, message, refused
+from tests.behaviour.wire import Serve, message, refused, wire_to
 
 TERMINAL = {"TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"}
 
@@ -182,6 +185,40 @@ async def test_the_agent_knows_what_the_caller_accepts(serve: Serve) -> None:
     wants_json = await wire.send(configuration={"acceptedOutputModes": ["application/json"]})
     assert wants_json["artifacts"][0]["parts"][0]["data"] == {"answer": 42}
     assert (await wire.send())["artifacts"][0]["parts"] == [{"text": "forty-two"}]
+
+
+async def test_who_leaves_while_waiting_leaves_the_task_alone(serve: Serve) -> None:
+    agent, gate = gated()
+    wire = await serve(agent)
+    waiting = asyncio.create_task(wire.send("one"))
+    tasks: list[Any] = []
+    while not tasks:
+        tasks = (await wire.call("ListTasks"))["tasks"]
+    waiting.cancel()
+    gate.release()
+    gate.release()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert (await wire.settled(tasks[0]["id"]))["artifacts"][0]["parts"] == [{"text": "one "}]
+
+
+async def test_an_application_without_a_lifespan_opens_with_its_first_request(binding: str) -> None:
+    bridge = AsgiBridge(echo().asgi())
+    wire = await wire_to(bridge, binding)
+    assert (await wire.send("hi"))["artifacts"][0]["parts"] == [{"text": "hi"}]
+
+
+async def test_versions_may_be_taken_by_the_form_of_a_request(binding: str) -> None:
+    async with AsgiBridge(echo(missing_version="by-grammar", media_type="json").asgi()) as bridge:
+        wire = await wire_to(bridge, binding)
+        request = wire.request("SendMessage", {"message": message("hi")})
+        headers = {name: value for name, value in request.headers.items() if name != "a2a-version"}
+        reply = await wire.send_raw(HttpRequest("POST", request.path, "", headers, request.body))
+        assert reply.status == 200
+        assert reply.headers["content-type"] == "application/json"
+        assert b"TASK_STATE_COMPLETED" in reply.body
+        with refused("VERSION_NOT_SUPPORTED"):
+            await wire.call("ListTasks", headers={"a2a-version": "7.0"})
 
 
 @requirement("R-3.4.2-01")

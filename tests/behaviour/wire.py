@@ -124,7 +124,7 @@ class Stream:
         seen: list[dict[str, Any]] = []
         async for event in self:
             seen.append(event.payload)
-            body = event.payload.get("task") or event.payload.get("statusUpdate") or {}
+            body: dict[str, Any] = event.payload.get("task") or event.payload.get("statusUpdate") or {}
             if body.get("status", {}).get("state") == state:
                 return seen
         pytest.fail(f"no {state} in {seen}")
@@ -155,7 +155,12 @@ class Wire:
         if self.jsonrpc:
             if tenant:
                 params["tenant"] = tenant
-            body = {"jsonrpc": "2.0", "id": f"r-{next(_numbers)}", "method": operation, "params": params}
+            body: dict[str, Any] = {
+                "jsonrpc": "2.0",
+                "id": f"r-{next(_numbers)}",
+                "method": operation,
+                "params": params,
+            }
             sent = {"content-type": "application/json", **sent}
             return HttpRequest("POST", self.path, urlencode(query or {}), sent, json.dumps(body).encode())
         verb, route = ROUTES[operation]
@@ -294,5 +299,5 @@ async def card_of(bridge: AsgiBridge, path: str = "") -> dict[str, Any]:
 async def wire_to(bridge: AsgiBridge, binding: str, path: str = "") -> Wire:
     """The wire to the agent at this path, found through its card."""
     card = await card_of(bridge, path)
-    urls = [entry["url"] for entry in card["supportedInterfaces"] if entry["protocolBinding"] == binding]
+    urls: list[str] = [entry["url"] for entry in card["supportedInterfaces"] if entry["protocolBinding"] == binding]
     return Wire(bridge, binding, urlsplit(urls[0]).path)
