@@ -85,14 +85,13 @@ class TaskFeed:
         entries = await self._later()
         if self._closed:
             raise StopAsyncIteration
-        self._note_end(entries)
-        return [(entry.seq, entry.event) for entry in entries]
+        return [(entry.seq, entry.event) for entry in self._to_end(entries)]
 
     async def settled(self) -> Task:
         """Waits for a state at which the feed ends, or for its close; the task as it is then."""
         await self._snapshot()
         while not self._ended:
-            self._note_end(await self._later())
+            self._to_end(await self._later())
         stored = await self._world.store.get(self.task_id, self._scope)
         if stored is None:
             raise TaskNotFoundError
@@ -115,7 +114,8 @@ class TaskFeed:
         if stored is None:
             raise TaskNotFoundError
         self._seq = stored.seq
-        self._ended = self._ends(stored.task.status.state)
+        # It may have been closed while it read.
+        self._ended = self._closed or self._ends(stored.task.status.state)
         return stored
 
     async def _later(self) -> Sequence[Entry]:
@@ -123,7 +123,7 @@ class TaskFeed:
         if not (entries or dropped or self._behind):
             await self._wait()
             entries, dropped = self._hints.take()
-        if dropped or self._behind or (entries and entries[0].seq != self._seq + 1):
+        if dropped or self._behind or (entries and not self._continued(entries)):
             entries = await self._from_log()
         if entries:
             self._seq = entries[-1].seq
@@ -144,8 +144,14 @@ class TaskFeed:
             raise TaskNotFoundError
         return entries
 
-    def _note_end(self, entries: Sequence[Entry]) -> None:
-        for entry in reversed(entries):
-            if isinstance(entry.event, TaskStatusUpdateEvent):
-                self._ended = self._ended or self._ends(entry.event.status.state)
-                return
+    def _continued(self, entries: Sequence[Entry]) -> bool:
+        """Whether these follow what was read, with none missing: hints keep their order, but some may be lost."""
+        return entries[0].seq == self._seq + 1 and entries[-1].seq == self._seq + len(entries)
+
+    def _to_end(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """The entries up to the first that ends the feed, if one does."""
+        for count, entry in enumerate(entries, 1):
+            if isinstance(entry.event, TaskStatusUpdateEvent) and self._ends(entry.event.status.state):
+                self._ended = True
+                return entries[:count]
+        return entries
