@@ -59,7 +59,10 @@ async def serve(binding: str, started: Start) -> Serve:
     """Serves an agent, and gives the wire to it in one of the bindings."""
 
     async def serving(agent: Agent) -> Wire:
-        return await wire_to(await started(agent.asgi()), binding)
+        app = agent.asgi()
+        wire = await wire_to(await started(app), binding)
+        wire.app = app
+        return wire
 
     return serving
 

@@ -1,5 +1,7 @@
 """What the card declares is what can be used: streaming, push, the extended card, extensions."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -123,6 +125,31 @@ async def test_the_answer_names_the_extensions_that_are_active(serve: Serve, ask
     task = wire.read(wire.request("SendMessage"), reply)["task"] if not wire.jsonrpc else None
     if task is not None:
         assert sorted(task["artifacts"][0]["parts"][0]["text"].split()) == sorted(active or ["none"])
+
+
+@requirement("R-9.2-03", "R-11.2-03")
+async def test_a_header_that_comes_twice_counts_twice(serve: Serve) -> None:
+    wire = await serve(extended(required=False))
+    request = wire.request("SendMessage", {"message": message()})
+    fields = [(name.encode(), value.encode()) for name, value in request.headers.items()]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": request.body}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "POST",
+        "path": request.path,
+        "query_string": b"",
+        "client": None,
+    }
+    scope["headers"] = [*fields, (b"a2a-extensions", KNOWN.encode()), (b"a2a-extensions", NEEDED.encode())]
+    await wire.app(scope, receive, send)
+    assert dict(sent[0]["headers"])[b"a2a-extensions"].decode().split(", ") == [KNOWN, NEEDED]
 
 
 @requirement("R-T-03")

@@ -188,6 +188,10 @@ async def test_two_servers_of_one_file_in_one_process_are_refused(file: str) -> 
                 pass
 
 
+def still_on_disk(folder: Path, word: str) -> list[str]:
+    return [path.name for path in folder.iterdir() if word.encode() in path.read_bytes()]
+
+
 @requirement("R-13.4-16")
 async def test_what_is_deleted_is_gone_for_good(serve: Serve, store: str, tmp_path: Path) -> None:
     agent = obedient(store=store)
@@ -201,6 +205,7 @@ async def test_what_is_deleted_is_gone_for_good(serve: Serve, store: str, tmp_pa
     for task in (doomed, *pair):
         with refused("TASK_NOT_FOUND"):
             await wire.get(task["id"])
+    assert not still_on_disk(tmp_path, secret)
     listed = await wire.call("ListTasks")
     assert ([task["id"] for task in listed["tasks"]], listed["totalSize"]) == ([kept["id"]], 1)
 

@@ -135,6 +135,8 @@ class Wire:
 
     def __init__(self, bridge: AsgiBridge, binding: str, path: str) -> None:
         self.bridge, self.binding, self.path = bridge, binding, path
+        self.app: Any = None
+        """The application itself, where it was served for this wire."""
 
     @property
     def jsonrpc(self) -> bool:
