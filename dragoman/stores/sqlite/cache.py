@@ -52,20 +52,25 @@ class Cache:
         task_id = commit.task_id
         self._overtake(task_id)
         found = self._held.get(task_id)
-        if found is not None:
-            held, known = found
+        if found is None:
+            return
+        held, known = found
+        self._remove(task_id)
+        # A reader may have brought the change from the file before its writer told of it.
+        if (held.seq, held.epoch) == (commit.after, commit.epoch):
             held.apply(commit, status)
-            self._remove(task_id)
             self._set(task_id, held, size + (_TASK_BYTES if commit.snapshot is not None else known))
 
     def post(self, task_id: str, posted: Posted, size: int) -> None:
         """The message is durable."""
         self._overtake(task_id)
         found = self._held.get(task_id)
-        if found is not None:
-            held, known = found
+        if found is None:
+            return
+        held, known = found
+        self._remove(task_id)
+        if held.posted + 1 == posted.n:
             held.post(posted)
-            self._remove(task_id)
             self._set(task_id, held, known + size)
 
     def drop(self, task_id: str) -> None:
