@@ -291,14 +291,15 @@ async def test_a_message_to_a_working_task_begins_the_next_turn(serve: Serve, st
         message("second", taskId=task["id"]), configuration={"returnImmediately": True}, metadata={"n": 2}
     )
     assert second["id"] == task["id"]
-    third = asyncio.create_task(wire.send(message("third", taskId=task["id"])))
-    gate.release()
-    gate.release()
-    gate.release()
-    done = await wire.settled(task["id"])
-    assert (await third)["id"] == task["id"]
-    assert "".join(texts(done)).startswith("[first after 0][second after 1]")
-    assert [said["parts"][0]["text"] for said in done["history"]][:2] == ["first", "second"]
+    async with wire.send_stream(message("third", taskId=task["id"])) as stream:
+        assert (await anext(stream)).payload["task"]["id"] == task["id"]
+        for _ in range(3):
+            gate.release()
+        payloads = await stream.payloads()
+    assert payloads[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    done = await wire.get(task["id"])
+    assert "".join(texts(done)) == "[first after 0][second after 1][third after 2]"
+    assert [said["parts"][0]["text"] for said in done["history"]] == ["first", "second", "third"]
 
 
 async def test_a_router_may_reject_a_message(serve: Serve) -> None:
