@@ -1,6 +1,5 @@
 """The engine on each store, with an agent that is stepped by the test."""
 
-import inspect
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,13 +8,7 @@ import pytest
 from dragoman.ports.tasks import TaskStore
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import ScriptedAgent
-from tests.unit.engine.stage import Stage, bounded, new_store, staged
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Every test here ends in time, whatever it waits for."""
-    if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
-        item.obj = bounded(item.obj)
+from tests.unit.engine.stage import Stage, new_store, staged
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -14,6 +14,7 @@ from dragoman.core.lifecycle import fold
 from dragoman.engine.feed import TaskFeed
 from dragoman.errors import TaskNotFoundError
 from dragoman.ports.bus import Hint
+from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Commit, Entry, NewTask, Selector, Stored, TaskStore, TurnStart
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import ScriptedAgent
@@ -44,9 +45,9 @@ class LossyBus(MemoryBus):
 class BlinkingStore(MemoryStore):
     """Lets others go first before and after it reads, as a store with a thread does."""
 
-    async def get(self, task_id: str, scope: object) -> Stored | None:
+    async def get(self, task_id: str, scope: Scope) -> Stored | None:
         await asyncio.sleep(0)
-        found = await super().get(task_id, ANYONE)
+        found = await super().get(task_id, scope)
         await asyncio.sleep(0)
         return found
 
@@ -203,7 +204,7 @@ async def test_a_hint_lost_in_the_middle_is_read_from_the_log(stage: Stage) -> N
     await anext(feed)
     publish = stage.bus.publish
     await writer.chunks(1)
-    stage.bus.publish = lambda hint: None  # type: ignore[method-assign]  # this hint is lost
+    stage.bus.publish = lambda _hint: None  # type: ignore[method-assign]  # this hint is lost
     await writer.chunks(1)
     stage.bus.publish = publish  # type: ignore[method-assign]  # and this one is not
     await writer.chunks(1)
