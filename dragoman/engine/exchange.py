@@ -8,7 +8,7 @@ import asyncio
 import msgspec
 
 from dragoman.core.lifecycle import fold
-from dragoman.engine.execution import referenced
+from dragoman.engine.execution import Execution, referenced
 from dragoman.engine.runs import Runs
 from dragoman.engine.world import World
 from dragoman.errors import (
@@ -43,10 +43,12 @@ class Accepted:
         """The task as the message left it."""
         return self._stored.task
 
-    def start(self) -> None:
-        if self._run is not None:
-            memos, references = self._run
-            self._runs.start(self._stored, memos=memos, references=references)
+    def start(self) -> Execution | None:
+        """The run, or None if the message waits for its turn in a run that is under way."""
+        if self._run is None:
+            return None
+        memos, references = self._run
+        return self._runs.start(self._stored, memos=memos, references=references)
 
 
 class Exchange:

@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from dragoman.engine.execution import Execution
+from dragoman.engine.persistence import until_available
 from dragoman.engine.world import World
 from dragoman.errors import Fenced, StoreUnavailable
 from dragoman.ports.tasks import Commit, Memo, Stored
@@ -23,15 +24,19 @@ class Runs:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._live: dict[str, Execution] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._rescues: set[asyncio.Task[None]] = set()
-        self._live: dict[str, tuple[Execution, asyncio.Task[None]]] = {}
+        self._stopping = False
 
-    def start(self, stored: Stored, *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()) -> None:
+    def start(self, stored: Stored, *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()) -> Execution:
         """Runs the task from where it stands. At most one run of a task at a time is the caller's duty."""
-        execution = Execution(self._world, stored, memos=memos, references=references)
-        task = asyncio.get_running_loop().create_task(execution.run())
-        self._live[stored.task.id] = (execution, task)
-        task.add_done_callback(partial(self._ended, stored.task.id))
+        execution = Execution(self._world, stored, memos=memos, references=references, ended=self._ended)
+        self._live[execution.task_id] = execution
+        task = execution.start()
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return execution
 
     def rescue(self, stored: Stored, *, memos: Sequence[Memo], references: tuple[Task, ...]) -> None:
         """Starts the run of a task whose caller has gone while it was being stored, if it has been stored."""
@@ -41,8 +46,9 @@ class Runs:
 
     async def _adopt(self, stored: Stored, memos: Sequence[Memo], references: tuple[Task, ...]) -> None:
         claim = Commit(task_id=stored.task.id, epoch=stored.epoch, after=stored.seq, claim=True)
+        commit = partial(self._world.store.commit, claim)
         try:
-            await self._world.store.commit(claim)
+            await until_available(commit, stored.task.id, given_up=lambda: self._stopping)
         except (Fenced, StoreUnavailable):
             return
         claimed = msgspec.structs.replace(stored, epoch=stored.epoch + 1)
@@ -50,31 +56,44 @@ class Runs:
 
     async def cancel(self, task_id: str) -> bool:
         """Stops the run of this task, and waits until it has ended; whether there was one."""
-        live = self._live.get(task_id)
-        if live is None:
+        execution = self._live.get(task_id)
+        if execution is None:
             return False
-        execution, task = live
         execution.cancel()
-        await asyncio.wait([task])
+        await self._ended_within(self._world.limits.cancel_grace, [execution])
+        await execution.abandon()
+        await execution.end()
         return True
 
     async def drain(self, grace: float) -> None:
-        """Waits for all runs, then stops those that are left, and waits for these too."""
+        """Waits for all runs, then stops those that are left or have begun since, and waits for these too."""
+        self._stopping = True
         if self._rescues:
             await asyncio.wait(self._rescues)
-        tasks = [task for _, task in self._live.values()]
-        if not tasks:
-            return
-        _, left = await asyncio.wait(tasks, timeout=grace)
-        for execution, task in list(self._live.values()):
-            if task in left:
+        await self._ended_within(grace, list(self._live.values()))
+        while self._live:
+            left = list(self._live.values())
+            for execution in left:
                 execution.stop()
-        if left:
-            await asyncio.wait(left)
+            await self._ended_within(self._world.limits.cancel_grace, left)
+            for execution in left:
+                await execution.abandon()
+                await execution.end()
+        self._stopping = False
 
-    def _ended(self, task_id: str, task: asyncio.Task[None]) -> None:
-        live = self._live.get(task_id)
-        if live is not None and live[1] is task:
-            del self._live[task_id]
+    async def _ended_within(self, seconds: float, executions: Sequence[Execution]) -> None:
+        """Waits for the ends of these runs, for so long at most."""
+        if executions:
+            ends = [asyncio.ensure_future(execution.end()) for execution in executions]
+            _, left = await asyncio.wait(ends, timeout=seconds)
+            for end in left:
+                end.cancel()
+
+    def _ended(self, execution: Execution) -> None:
+        if self._live.get(execution.task_id) is execution:
+            del self._live[execution.task_id]
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("the run of task %s broke off", task_id, exc_info=error)
+            log.error("a run broke off", exc_info=error)

@@ -125,12 +125,11 @@ class Service:
         if request.configuration.return_immediately:
             accepted.start()
             return views.with_history(accepted.task, length)
-        feed = self._feed(accepted.task.id, request.tenant, context, _settles)
-        try:
-            accepted.start()
-            return views.with_history(await feed.settled(), length)
-        finally:
-            feed.close()
+        run = accepted.start()
+        task = accepted.task if run is None else await run.end()
+        if not task.state.settled:
+            task = await self._settled(accepted.task.id, request.tenant, context)
+        return views.with_history(task, length)
 
     async def send_streaming_message(self, request: SendMessageRequest, context: CallContext) -> TaskFeed | DirectFeed:
         """Section 3.1.2: the answer, or the task and what happens to it until it ends or asks for input."""
@@ -234,6 +233,14 @@ class Service:
             parameters = msgspec.structs.replace(parameters, extensions=active)
             context = msgspec.structs.replace(context, parameters=parameters)
         return await self._exchange.accept(request, context)
+
+    async def _settled(self, task_id: str, tenant: str, context: CallContext) -> Task:
+        """The task once it has settled, whoever runs it: read from its log."""
+        feed = self._feed(task_id, tenant, context, _settles)
+        try:
+            return await feed.settled()
+        finally:
+            feed.close()
 
     def _feed(
         self,

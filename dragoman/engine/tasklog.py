@@ -1,0 +1,127 @@
+"""A running task's own end of its log: what was stored last, and the next change to store.
+
+An event is committed before anyone sees it, and published right after.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from dragoman.core.lifecycle import fold
+from dragoman.engine.persistence import until_available
+from dragoman.engine.world import World
+from dragoman.ports.bus import Hint
+from dragoman.ports.tasks import Commit, Entry, Memo, Posted, Stored
+from dragoman.types.content import Message
+from dragoman.types.events import TaskStatusUpdateEvent, TaskUpdate
+from dragoman.types.json import JsonObject
+from dragoman.types.task import Task, TaskStatus
+
+__all__ = ["TaskLog"]
+
+CHECKPOINT_SIZE = 65_536
+"""Characters of unfolded log after which a running task gets a fresh snapshot, or its own size if that is more."""
+
+T = TypeVar("T")
+Updates = Sequence[tuple[TaskUpdate, Message | None]]
+
+
+class TaskLog:
+    """Continues the log of one task under one epoch. One change at a time.
+
+    While the store is unavailable a change waits for it, until `given_up` says that there is no time left.
+    """
+
+    def __init__(self, world: World, stored: Stored, given_up: Callable[[], bool]) -> None:
+        self._world = world
+        self._epoch = stored.epoch
+        self._seq = stored.seq
+        self._base = stored.task
+        self._base_size = 0
+        self._tail: list[tuple[TaskUpdate, Message | None]] = []
+        self._tail_size = 0
+        self._given_up = given_up
+        self.task_id = stored.task.id
+
+    @property
+    def task(self) -> Task:
+        """The task as of the last change."""
+        return fold(self._base, self._tail) if self._tail else self._base
+
+    def status_event(self, status: TaskStatus, metadata: JsonObject | None = None) -> TaskStatusUpdateEvent:
+        """The event that gives this task a status."""
+        return TaskStatusUpdateEvent(
+            task_id=self.task_id, context_id=self._base.context_id, status=status, metadata=metadata
+        )
+
+    async def append(
+        self,
+        events: Sequence[TaskUpdate],
+        *,
+        settles: bool = False,
+        unless_pending: bool = False,
+        memos: tuple[Memo, ...] = (),
+        posted: Posted | None = None,
+        turn: int | None = None,
+    ) -> None:
+        """Stores, then publishes.
+
+        Raises:
+            Fenced, InboxPending: as `TaskStore.commit`.
+            StoreUnavailable: it still is, and there is no time left.
+        """
+        entries = self._entries(events, None if posted is None else posted.message)
+        updates = [(entry.event, entry.received) for entry in entries]
+        commit = Commit(
+            task_id=self.task_id,
+            epoch=self._epoch,
+            after=self._seq,
+            entries=entries,
+            snapshot=self._snapshot(updates, needed=settles or posted is not None),
+            turn=turn,
+            start=None if posted is None else posted.start,
+            memos=memos,
+            consumed=() if posted is None else (posted.n,),
+            unless_pending=unless_pending,
+        )
+        await self.insist(partial(self._world.store.commit, commit))
+        self._seq += len(entries)
+        self._moved(updates, commit.snapshot)
+        if entries:
+            self._world.bus.publish(Hint(self.task_id, entries))
+
+    async def insist(self, call: Callable[[], Awaitable[T]]) -> T:
+        """The result of this call of the store, made again while the store is unavailable."""
+        return await until_available(call, self.task_id, given_up=self._given_up)
+
+    def _entries(self, events: Sequence[TaskUpdate], received: Message | None) -> tuple[Entry, ...]:
+        """The events with their numbers; the received message goes with the last of them."""
+        last = len(events) - 1
+        return tuple(
+            [
+                Entry(seq=self._seq + 1 + i, event=event, received=received if i == last else None)
+                for i, event in enumerate(events)
+            ]
+        )
+
+    def _snapshot(self, updates: Updates, *, needed: bool) -> Task | None:
+        """The task after these updates, if one is needed, or if folding the log has become dear."""
+        if needed or self._tail_size > max(CHECKPOINT_SIZE, self._base_size):
+            return fold(self._base, [*self._tail, *updates])
+        return None
+
+    def _moved(self, updates: Updates, snapshot: Task | None) -> None:
+        if snapshot is None:
+            self._tail.extend(updates)
+            self._tail_size += sum(_size(event) for event, _ in updates)
+            return
+        self._base = snapshot
+        self._base_size += self._tail_size
+        self._tail.clear()
+        self._tail_size = 0
+
+
+def _size(event: TaskUpdate) -> int:
+    if isinstance(event, TaskStatusUpdateEvent):
+        return 256
+    return 256 + sum(len(part.text or part.base64 or "") for part in event.artifact.parts)
