@@ -2,9 +2,10 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
 import contextvars
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -60,10 +61,7 @@ class SkillExecutor:
             arguments = skill.arguments(turn.message, TaskContext(turn))
             if skill.form is Form.COROUTINE:
                 return _said(turn, await skill.handler(**arguments), last=True)
-            async for item in skill.handler(**arguments):
-                _said(turn, item)
-                if turn.full:
-                    await turn.room()
+            await _stream(turn, skill.handler(**arguments))
         except Reject as error:
             return TurnOutcome(state=TaskState.REJECTED, message=as_message(str(error) or "Rejected"))
         except Fail as error:
@@ -121,9 +119,24 @@ class SkillExecutor:
         return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, work)
 
 
+async def _stream(turn: Turn, items: AsyncGenerator[Any, None]) -> None:
+    """Emits what a handler yields. A cancellation reaches it even while it waits, at a `yield`, for room."""
+    async with contextlib.aclosing(items):
+        async for item in items:
+            _said(turn, item)
+            if turn.full:
+                try:
+                    await turn.room()
+                except asyncio.CancelledError as stop:
+                    with contextlib.suppress(StopAsyncIteration):
+                        _said(turn, await items.athrow(stop))
+
+
 def _drive(skill: Skill, arguments: dict[str, Any], context: BlockingTaskContext, turn: Turn) -> TurnOutcome:
     """Runs the handler to its end; in its thread."""
     context.enter()
+    if context.cancelled:
+        raise asyncio.CancelledError  # while it waited for a thread
     made = skill.handler(**arguments)
     if skill.form is Form.FUNCTION:
         outcomes: list[TurnOutcome] = []

@@ -1,6 +1,7 @@
 """Handlers that are plain functions: they run in a thread, and reach their task through the event loop."""
 
 import asyncio
+import concurrent.futures
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -84,7 +85,11 @@ class BlockingTaskContext(Knowledge):
         if self._stopped.is_set():
             work.close()
             raise asyncio.CancelledError
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        except concurrent.futures.CancelledError as error:
+            # The same for handlers wherever they run, and not an Exception that they might catch by accident.
+            raise asyncio.CancelledError from error
 
 
 async def _later(call: Callable[[], T]) -> T:
