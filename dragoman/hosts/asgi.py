@@ -10,7 +10,7 @@ from typing import Any
 from dragoman.dialects.base import HttpReply, HttpRequest, Refusal
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
-from dragoman.errors import A2AError, InternalError, RequestTooLargeError
+from dragoman.errors import A2AError, InternalError, StoreUnavailable, UnavailableError
 from dragoman.hosts.binding import Binding, Receive, Scope, Send
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.mounting import mount_on
@@ -88,8 +88,8 @@ class Application:
         except A2AError as error:
             dialect = self._negotiator.choose(request)
             reply = dialect.encode_error(error, None)
-            if isinstance(error, RequestTooLargeError):
-                reply.headers["connection"] = "close"
+            # What of the body is still to come is not wanted any more.
+            reply.headers["connection"] = "close"
             await _write(reply, send)
             return
         await self._answer(HttpRequest(scope["method"], path, query, headers, body), receive, send)
@@ -126,6 +126,8 @@ class Application:
     def _public(self, error: Exception) -> A2AError:
         if isinstance(error, A2AError):
             return error
+        if isinstance(error, StoreUnavailable):
+            return UnavailableError()
         log.error("a request failed", exc_info=error)
         return InternalError()
 

@@ -25,6 +25,8 @@ class Proxies:
             address = ipaddress.ip_address(client)
         except ValueError:
             return False
+        # On a socket for both, an IPv4 address looks like ::ffff:10.0.0.1.
+        address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self._networks)
 
 

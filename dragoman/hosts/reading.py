@@ -10,6 +10,8 @@ from dragoman.hosts.binding import Receive
 
 __all__ = ["Disconnected", "read_body", "request_headers", "request_path"]
 
+LONGEST_NUMBER = 18
+"""Digits of a length that is a number of bytes that could be."""
 PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
@@ -55,7 +57,7 @@ async def read_body(
     if scope["method"] in ("GET", "HEAD"):
         return b""
     stated = headers.get("content-length", "")
-    if stated.isdecimal() and int(stated) > limit:
+    if stated.isdecimal() and (len(stated) > LONGEST_NUMBER or int(stated) > limit):
         raise _too_large(limit)
     # As asyncio.timeout does it, in a third of its time; this is on the path of every request.
     reader = asyncio.current_task()

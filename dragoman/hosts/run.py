@@ -1,8 +1,11 @@
 """Runs the application on uvicorn, which does HTTP/1.1 with httptools and uvloop."""
 
 import asyncio
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -17,6 +20,19 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._ready = ready
         self._end_streams = end_streams
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn has it, but a signal that was obeyed is not raised again: who ends as told ends with success."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread is told of signals
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

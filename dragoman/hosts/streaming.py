@@ -32,15 +32,20 @@ async def write_stream(
 ) -> None:
     """Writes the feed to its end. A reader who leaves, or takes nothing for `stall` seconds, ends it too."""
     watcher = asyncio.get_running_loop().create_task(_until_gone(receive, feed))
+
+    async def write(body: bytes, *, more: bool = True) -> None:
+        async with asyncio.timeout(stall):
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
         async for body in _frames(dialect, call, feed, public):
-            async with asyncio.timeout(stall):
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+            await write(body)
         if feed.cut:
-            await send({"type": "http.response.body", "body": END_EARLY, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
-    except TimeoutError:
+            await write(END_EARLY)
+        await write(b"", more=False)
+    except OSError:
+        # The time is over, or the server says in this way that the reader is gone.
         return
     finally:
         feed.close()
