@@ -13,6 +13,7 @@ from dragoman.types.task import Task
 __all__ = [
     "EPOCH",
     "Position",
+    "check_history_length",
     "from_microseconds",
     "listed",
     "page_size",
@@ -58,13 +59,16 @@ def with_history(task: Task, length: int | None) -> Task:
     Raises:
         InvalidParamsError: the length is negative.
     """
-    if length is None:
-        return task
-    if length < 0:
-        raise _violation("historyLength", "must not be negative")
-    if len(task.history) <= length:
+    check_history_length(length)
+    if length is None or len(task.history) <= length:
         return task
     return msgspec.structs.replace(task, history=task.history[len(task.history) - length :])
+
+
+def check_history_length(length: int | None) -> None:
+    """Raises `InvalidParamsError` if the length is negative."""
+    if length is not None and length < 0:
+        raise _violation("historyLength", "must not be negative")
 
 
 def listed(task: Task, *, history_length: int | None = None, artifacts: bool = False) -> Task:

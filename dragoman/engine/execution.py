@@ -66,6 +66,7 @@ class Execution:
         self._abandoned = False
         self._over = False
         self._waiters: list[asyncio.Future[None]] = []
+        self._callers: list[asyncio.Future[None]] = []
         self._turn = self._new_turn(stored.turn, stored.start)
 
     # What the engine does with it.
@@ -75,13 +76,17 @@ class Execution:
         self._runner = self._loop.create_task(self._run())
         return self._runner
 
-    async def end(self) -> Task:
-        """Waits for the end of the run; the task as the run left it."""
+    async def end(self, *, calling: bool = False) -> Task:
+        """Waits for the end of the run, or, `calling`, until `release`; the task as the run has left it by then."""
         if not self._over:
             waiter: asyncio.Future[None] = self._loop.create_future()
-            self._waiters.append(waiter)
+            (self._callers if calling else self._waiters).append(waiter)
             await waiter
         return self._log.task
+
+    def release(self) -> None:
+        """Lets those go who wait on behalf of a caller."""
+        _let_go(self._callers)
 
     def cancel(self) -> None:
         """Asks the run to end as CANCELED."""
@@ -293,10 +298,16 @@ class Execution:
     def _finish(self) -> None:
         self._over = True
         self._turn.close()
-        for waiter in self._waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        _let_go(self._waiters)
+        _let_go(self._callers)
         self._ended(self)
+
+
+def _let_go(waiters: list[asyncio.Future[None]]) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_result(None)
+    waiters.clear()
 
 
 async def referenced(world: World, message: Message, scope: Scope) -> tuple[Task, ...]:

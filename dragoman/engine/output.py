@@ -78,11 +78,13 @@ class Output:
         """Marks the end of the text artifact: on its last chunk if that still waits, else with an empty one."""
         if self._text_id is None:
             return
-        last = next((item for item in reversed(self._waiting) if isinstance(item, _Text)), None)
-        if last is None:
-            last = self._open_run()
-            last.chunks.append("")
-        last.last = True
+        for item in reversed(self._waiting):
+            if isinstance(item, _Text):
+                item.last = True
+                return
+        run = self._open_run()
+        run.chunks.append("")
+        run.last = True
 
     def clear(self) -> None:
         """Forgets what waits, and that the text artifact was opened."""

@@ -65,6 +65,11 @@ class Runs:
         await execution.end()
         return True
 
+    def release(self) -> None:
+        """Lets those go who wait for a run on behalf of a caller; the runs go on."""
+        for execution in self._live.values():
+            execution.release()
+
     async def drain(self, grace: float) -> None:
         """Waits for all runs, then stops those that are left or have begun since, and waits for these too."""
         self._stopping = True

@@ -68,6 +68,7 @@ class Service:
         self._extended_card = extended_card
         self._exchange = Exchange(world)
         self._feeds: set[TaskFeed] = set()
+        self._leaving = False
         self._methods: dict[str, Method] = {
             "SendMessage": self.send_message,
             "SendStreamingMessage": self.send_streaming_message,
@@ -100,11 +101,14 @@ class Service:
 
     async def open(self) -> None:
         """Opens the store and ends what an earlier process left running."""
+        self._leaving = False
         await self._world.store.open()
         await self._exchange.recover()
 
     def end_streams(self) -> None:
-        """Ends every open stream; the tasks go on."""
+        """Ends every open stream, and every wait of a blocking call; the tasks go on."""
+        self._leaving = True
+        self._exchange.runs.release()
         for feed in list(self._feeds):
             feed.close()
 
@@ -126,8 +130,8 @@ class Service:
             accepted.start()
             return views.with_history(accepted.task, length)
         run = accepted.start()
-        task = accepted.task if run is None else await run.end()
-        if not task.state.settled:
+        task = accepted.task if run is None else await run.end(calling=True)
+        if not task.state.settled and not self._leaving:
             task = await self._settled(accepted.task.id, request.tenant, context)
         return views.with_history(task, length)
 
@@ -224,6 +228,7 @@ class Service:
         return erased
 
     async def _accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:
+        views.check_history_length(request.configuration.history_length)
         config = request.configuration.task_push_notification_config
         if config is not None and not self._capabilities.push_notifications:
             raise PushNotificationNotSupportedError

@@ -10,6 +10,7 @@ from typing import TypeVar
 from dragoman.core.lifecycle import fold
 from dragoman.engine.persistence import until_available
 from dragoman.engine.world import World
+from dragoman.errors import StoreUnavailable
 from dragoman.ports.bus import Hint
 from dragoman.ports.tasks import Commit, Entry, Memo, Posted, Stored
 from dragoman.types.content import Message
@@ -84,7 +85,10 @@ class TaskLog:
             consumed=() if posted is None else (posted.n,),
             unless_pending=unless_pending,
         )
-        await self.insist(partial(self._world.store.commit, commit))
+        try:
+            await self._world.store.commit(commit)
+        except StoreUnavailable:
+            await self.insist(partial(self._world.store.commit, commit))
         self._seq += len(entries)
         self._moved(updates, commit.snapshot)
         if entries:

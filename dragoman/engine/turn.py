@@ -158,7 +158,9 @@ class RunningTurn:
     def close(self) -> None:
         """Nothing may be emitted any more, and nobody is left waiting."""
         self.closed = True
-        for future in [*self._room, *(future for _, future in self._memos)]:
+        for future in self._room:
+            future.cancel()
+        for _, future in self._memos:
             future.cancel()
 
     def _status(self, state: TaskState, message: Message) -> TaskStatus:
