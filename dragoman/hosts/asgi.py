@@ -82,11 +82,10 @@ class Application:
             await _write(reply, send)
             return
         query = scope["query_string"].decode("latin-1")
-        request = HttpRequest(scope["method"], path, query, headers)
         try:
             body = await read_body(scope, headers, receive, self._max_body_bytes, self._service.limits.body_timeout)
         except A2AError as error:
-            dialect = self._negotiator.choose(request)
+            dialect = self._negotiator.choose(HttpRequest(scope["method"], path, query, headers))
             reply = dialect.encode_error(error, None)
             # What of the body is still to come is not wanted any more.
             reply.headers["connection"] = "close"

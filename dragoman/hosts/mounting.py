@@ -1,6 +1,6 @@
 """Mounting in Starlette and FastAPI, which this package does not import."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ def mount_on(
     inner = router.lifespan_context
 
     @asynccontextmanager
-    async def lifespan(outer: Any) -> AsyncIterator[Any]:
+    async def lifespan(outer: Any) -> AsyncGenerator[Any]:
         await open_()
         try:
             async with inner(outer) as state:

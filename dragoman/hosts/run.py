@@ -1,10 +1,11 @@
 """Runs the application on uvicorn, which does HTTP/1.1 with httptools and uvloop."""
 
 import asyncio
+import gc
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +23,7 @@ class _Server(uvicorn.Server):
         self._end_streams = end_streams
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         """As uvicorn has it, but a signal that was obeyed is not raised again: who ends as told ends with success."""
         if threading.current_thread() is not threading.main_thread():
             yield  # only the main thread is told of signals
@@ -36,6 +37,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        _spare_the_collector()
         if self.started and not self.should_exit:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
@@ -43,6 +45,16 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._end_streams()
         await super().shutdown(sockets)
+
+
+def _spare_the_collector() -> None:
+    """Takes what is there for the life of the process out of garbage collection, and has the rest looked at less often.
+
+    A request makes a few hundred objects and no cycles, so the default of a look every 700 costs a tenth of the time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def run(

@@ -53,11 +53,13 @@ class Held:
     """One task. `stored` folds what has come since the last snapshot, once, when it is asked for."""
 
     __slots__ = (
-        "_base", "_stored", "_tail", "epoch", "inbox", "memos", "position", "posted", "scope", "seq", "skill",
-        "start", "state", "turn",
+        "_base", "_stored", "_tail", "context_id", "epoch", "inbox", "memos", "position", "posted", "scope", "seq",
+        "skill", "start", "state", "task_id", "turn",
     )  # fmt: skip
 
     def __init__(self, stored: Stored, *, tail: Iterable[Entry] = ()) -> None:
+        self.task_id = stored.task.id
+        self.context_id = stored.task.context_id
         self.scope: Scope = stored.scope
         self.skill = stored.skill
         self.turn = stored.turn

@@ -17,7 +17,8 @@ class MemoryStore:
     """Keeps tasks in memory, under the promises of `TaskStore`; no method ever waits."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, _Logged] = {}
+        self._tasks: dict[str, Held] = {}
+        self._logs: dict[str, list[Entry]] = {}
         self._shelves: dict[Scope, _Shelf] = {}
         self._open = True
 
@@ -37,42 +38,39 @@ class MemoryStore:
         task_id = new.task.id
         if task_id in self._tasks:
             raise ValueError(f"Task id {task_id} is taken")
-        self._tasks[task_id] = logged = _Logged(new)
+        self._tasks[task_id] = held = Held.created(new)
+        self._logs[task_id] = []
         shelf = self._shelves.get(new.scope)
         if shelf is None:
             shelf = self._shelves[new.scope] = _Shelf()
-        shelf.add(logged.held, new.task.context_id)
+        shelf.add(held)
 
     async def commit(self, commit: Commit) -> None:
         self._check_open()
         status = checked_status(commit)
-        logged = self._tasks.get(commit.task_id)
-        if logged is None:
+        held = self._tasks.get(commit.task_id)
+        if held is None:
             raise Fenced(f"Task {commit.task_id} does not exist")
-        held = logged.held
         held.admit(commit)
+        place, state = held.position, held.state
+        held.apply(commit, status)
         if status is not None:
-            shelf = self._shelves[held.scope]
-            shelf.remove(held, logged.context_id)
-            held.apply(commit, status)
-            shelf.add(held, logged.context_id)
-        else:
-            held.apply(commit, None)
-        logged.log.extend(commit.entries)
+            self._shelves[held.scope].move(held, place, state)
+        self._logs[commit.task_id].extend(commit.entries)
 
     async def get(self, task_id: str, scope: Scope) -> Stored | None:
         self._check_open()
-        logged = self._seen(task_id, scope)
-        return None if logged is None else logged.held.stored()
+        held = self._seen(task_id, scope)
+        return None if held is None else held.stored()
 
     async def entries(self, task_id: str, scope: Scope, after: int, limit: int = 256) -> tuple[Entry, ...]:
         self._check_open()
-        logged = self._seen(task_id, scope)
-        if logged is None:
+        held = self._seen(task_id, scope)
+        if held is None:
             return ()
         # The log begins with entry 2, because 1 is the creation.
         first = max(after - 1, 0)
-        return tuple(logged.log[first : first + limit])
+        return tuple(self._logs[task_id][first : first + limit])
 
     async def page(self, query: Query, scope: Scope) -> Page:
         self._check_open()
@@ -81,11 +79,11 @@ class MemoryStore:
             return Page(tasks=(), total=0, more=False)
         order = shelf.order(query)
         if query.context_id is not None and query.state is not None:
-            order = [place for place in order if self._tasks[place[1]].held.state is query.state]
+            order = [place for place in order if self._tasks[place[1]].state is query.state]
         start = 0 if query.since is None else bisect_left(order, (query.since, ""))
         end = len(order) if query.before is None else bisect_left(order, query.before)
         low = max(start, end - query.limit)
-        stored = [self._tasks[task_id].held.stored().task for _, task_id in reversed(order[low:end])]
+        stored = [self._tasks[task_id].stored().task for _, task_id in reversed(order[low:end])]
         return Page(
             tasks=tuple(listed(task, artifacts=query.artifacts) for task in stored),
             total=len(order) - start,
@@ -94,22 +92,22 @@ class MemoryStore:
 
     async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> int:
         self._check_open()
-        logged = self._seen(task_id, scope)
-        if logged is None or logged.held.state.terminal:
+        held = self._seen(task_id, scope)
+        if held is None or held.state.terminal:
             raise Fenced(f"Task {task_id} takes no message")
-        number = logged.held.posted + 1
-        logged.held.post(Posted(n=number, message=message, start=start))
+        number = held.posted + 1
+        held.post(Posted(n=number, message=message, start=start))
         return number
 
     async def inbox(self, task_id: str) -> tuple[Posted, ...]:
         self._check_open()
-        logged = self._tasks.get(task_id)
-        return () if logged is None else logged.held.waiting()
+        held = self._tasks.get(task_id)
+        return () if held is None else held.waiting()
 
     async def memos(self, task_id: str, turn: int) -> tuple[Memo, ...]:
         self._check_open()
-        logged = self._tasks.get(task_id)
-        return () if logged is None else logged.held.remembered(turn)
+        held = self._tasks.get(task_id)
+        return () if held is None else held.remembered(turn)
 
     async def unfinished(self) -> tuple[Stored, ...]:
         self._check_open()
@@ -117,13 +115,13 @@ class MemoryStore:
         for shelf in self._shelves.values():
             for state, order in shelf.by_state.items():
                 if not state.settled:
-                    found += [self._tasks[task_id].held.stored() for _, task_id in order]
+                    found += [self._tasks[task_id].stored() for _, task_id in order]
         return tuple(found)
 
     async def locate(self, task_id: str) -> Stored | None:
         self._check_open()
-        logged = self._tasks.get(task_id)
-        return None if logged is None else logged.held.stored()
+        held = self._tasks.get(task_id)
+        return None if held is None else held.stored()
 
     async def erase(self, selector: Selector) -> tuple[str, ...]:
         self._check_open()
@@ -131,12 +129,12 @@ class MemoryStore:
             raise ValueError("Nothing is selected")
         erased = [task_id for task_id in self._candidates(selector) if self._selected(task_id, selector)]
         for task_id in erased:
-            logged = self._tasks.pop(task_id)
-            scope = logged.held.scope
-            shelf = self._shelves[scope]
-            shelf.remove(logged.held, logged.context_id)
+            held = self._tasks.pop(task_id)
+            del self._logs[task_id]
+            shelf = self._shelves[held.scope]
+            shelf.remove(held)
             if not shelf.all:
-                del self._shelves[scope]
+                del self._shelves[held.scope]
         return tuple(erased)
 
     def _candidates(self, selector: Selector) -> list[str]:
@@ -149,34 +147,23 @@ class MemoryStore:
         ]
         if selector.context_id is None:
             return [task_id for shelf in shelves for _, task_id in shelf.all]
-        return [task_id for shelf in shelves for _, task_id in shelf.by_context.get(selector.context_id, ())]
+        return [task_id for shelf in shelves for task_id in shelf.by_context.get(selector.context_id, ())]
 
     def _selected(self, task_id: str, selector: Selector) -> bool:
-        logged = self._tasks.get(task_id)
+        held = self._tasks.get(task_id)
         return (
-            logged is not None
-            and (selector.context_id is None or selector.context_id == logged.context_id)
-            and (selector.principal is None or selector.principal == logged.held.scope.principal)
+            held is not None
+            and (selector.context_id is None or selector.context_id == held.context_id)
+            and (selector.principal is None or selector.principal == held.scope.principal)
         )
 
-    def _seen(self, task_id: str, scope: Scope) -> "_Logged | None":
-        logged = self._tasks.get(task_id)
-        return logged if logged is not None and logged.held.scope == scope else None
+    def _seen(self, task_id: str, scope: Scope) -> Held | None:
+        held = self._tasks.get(task_id)
+        return held if held is not None and held.scope == scope else None
 
     def _check_open(self) -> None:
         if not self._open:
             raise StoreUnavailable("The store is closed")
-
-
-class _Logged:
-    """A task and its log."""
-
-    __slots__ = ("context_id", "held", "log")
-
-    def __init__(self, new: NewTask) -> None:
-        self.held = Held.created(new)
-        self.context_id = new.task.context_id
-        self.log: list[Entry] = []
 
 
 class _Shelf:
@@ -189,27 +176,35 @@ class _Shelf:
     def __init__(self) -> None:
         self.all: list[Position] = []
         self.by_state: dict[TaskState, list[Position]] = {}
-        self.by_context: dict[str, list[Position]] = {}
+        self.by_context: dict[str, dict[str, Held]] = {}
 
-    def add(self, held: Held, context_id: str) -> None:
-        place = held.position
-        _put(self.all, place)
-        _put(self.by_state.setdefault(held.state, []), place)
-        _put(self.by_context.setdefault(context_id, []), place)
+    def add(self, held: Held) -> None:
+        """Takes a new task."""
+        _put(self.all, held.position)
+        _put(self.by_state.setdefault(held.state, []), held.position)
+        self.by_context.setdefault(held.context_id, {})[held.task_id] = held
 
-    def remove(self, held: Held, context_id: str) -> None:
-        place = held.position
-        _drop(self.all, place)
-        _drop(self.by_state[held.state], place)
-        in_context = self.by_context[context_id]
-        _drop(in_context, place)
+    def move(self, held: Held, place: Position, state: TaskState) -> None:
+        """Moves a task to where it stands now, from `place` and `state`."""
+        if held.position != place:
+            _drop(self.all, place)
+            _put(self.all, held.position)
+        _drop(self.by_state[state], place)
+        _put(self.by_state.setdefault(held.state, []), held.position)
+
+    def remove(self, held: Held) -> None:
+        """Forgets a task."""
+        _drop(self.all, held.position)
+        _drop(self.by_state[held.state], held.position)
+        in_context = self.by_context[held.context_id]
+        del in_context[held.task_id]
         if not in_context:
-            del self.by_context[context_id]
+            del self.by_context[held.context_id]
 
     def order(self, query: Query) -> list[Position]:
         """The shortest list that holds all that the query may match."""
         if query.context_id is not None:
-            return self.by_context.get(query.context_id, [])
+            return sorted(held.position for held in self.by_context.get(query.context_id, {}).values())
         if query.state is not None:
             return self.by_state.get(query.state, [])
         return self.all
