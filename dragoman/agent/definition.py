@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar, overload
 
@@ -231,7 +231,7 @@ class Agent:
         self.asgi(store=store).mount_on(app, path)
 
     @asynccontextmanager
-    async def local(self) -> AsyncIterator[LocalCalls]:
+    async def local(self) -> AsyncGenerator[LocalCalls]:
         """The agent in this process, without a socket: the one that is being served, else one on its own store,
         which is in memory unless given.
         """

@@ -53,15 +53,15 @@ class ScriptedAgent:
 
     # The agent port.
 
-    async def assign(self, request: SendMessageRequest, _call: CallContext) -> Assignment:
+    async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:  # noqa: ARG002 -- as the port has it
         self.check("script", request.message)
         return Assignment("script", self.direct is not None)
 
-    def check(self, _skill: str, _message: Message) -> None:
+    def check(self, skill: str, message: Message) -> None:  # noqa: ARG002 -- as the port has it
         if self.refusal is not None:
             raise self.refusal
 
-    async def answer(self, _skill: str, _request: SendMessageRequest, _call: CallContext) -> Message:
+    async def answer(self, skill: str, request: SendMessageRequest, call: CallContext) -> Message:  # noqa: ARG002 -- as the port has it
         assert self.direct is not None
         return self.direct
 

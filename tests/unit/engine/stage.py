@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -194,7 +194,7 @@ class Stage:
 @asynccontextmanager
 async def staged(
     store: TaskStore, agent: AgentExecutor, *, bus: EventBus | None = None, limits: Limits = QUICK
-) -> AsyncIterator[Stage]:
+) -> AsyncGenerator[Stage]:
     """An open engine, closed in the end."""
     stage = Stage(store, agent, bus or MemoryBus(), limits)
     await stage.service.open()

@@ -1,6 +1,7 @@
 """Cancellation: exactly one end, nothing after it, and a while to clean up."""
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from dragoman.engine.world import Limits
 from dragoman.errors import DragomanError, TaskNotCancelableError, TaskNotFoundError
 from dragoman.operations import CANCEL_TASK
 from dragoman.stores.memory import MemoryStore
-from dragoman.testing.agent import RunOver, ScriptedAgent
+from dragoman.testing.agent import RunOver, ScriptedAgent, ScriptedRun
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from dragoman.types.requests import CancelTaskRequest
 from dragoman.types.task import Task, TaskState
@@ -160,40 +161,40 @@ async def test_an_unknown_task_cannot_be_canceled(stage: Stage) -> None:
 @given(steps=st.lists(st.sampled_from(["end", "cancel", "fail", "text", "post", "pass"]), min_size=2, max_size=8))
 @settings(max_examples=150, deadline=None)
 def test_whatever_races_there_is_one_end_and_nothing_after_it(steps: list[str]) -> None:
-    @bounded
-    async def race() -> None:
-        agent = ScriptedAgent()
-        async with staged(MemoryStore(), agent) as stage:
-            task = await stage.begin()
-            run = await agent.run()
-            started: list[asyncio.Future[Any]] = []
-            for step in steps:
-                work: asyncio.Future[Any]
-                match step:
-                    case "end":
-                        work = asyncio.ensure_future(run.end())
-                    case "fail":
-                        work = asyncio.ensure_future(run.fail(RuntimeError("planned")))
-                    case "text":
-                        work = asyncio.ensure_future(run.text("x"))
-                    case "cancel":
-                        work = asyncio.ensure_future(cancel(stage, task.id))
-                    case "post":
-                        follow = send("more", immediately=True, task_id=task.id)
-                        work = asyncio.ensure_future(stage.service.send_message(follow, CALL))
-                    case _:
-                        await asyncio.sleep(0)
-                        continue
-                started.append(work)
-            started.append(asyncio.ensure_future(cancel(stage, task.id)))
-            results = await asyncio.gather(*started, return_exceptions=True)
-            assert all(not isinstance(one, Exception) or isinstance(one, DragomanError | RunOver) for one in results)
-            ended = await stage.ended(task.id)
-            assert await ends(stage, task.id) == [ended.state]
-            told = [one.state for one in results if isinstance(one, Task) and one.state.terminal]
-            assert set(told) <= {ended.state}
-            said = "".join(artifact.text for artifact in ended.artifacts)
-            chunks = [entry.event for entry in await stage.log(task.id)]
-            assert said == "".join(texts([event for event in chunks if isinstance(event, TaskArtifactUpdateEvent)]))
+    asyncio.run(race(steps))
 
-    asyncio.run(race())
+
+@bounded
+async def race(steps: list[str]) -> None:
+    agent = ScriptedAgent()
+    async with staged(MemoryStore(), agent) as stage:
+        task = await stage.begin()
+        run = await agent.run()
+        started: list[asyncio.Future[Any]] = []
+        for step in [*steps, "cancel"]:
+            if step == "pass":
+                await asyncio.sleep(0)
+            else:
+                started.append(asyncio.ensure_future(done(step, stage, task.id, run)))
+        results = await asyncio.gather(*started, return_exceptions=True)
+        ended = await stage.ended(task.id)
+        log = await stage.log(task.id)
+        assert await ends(stage, task.id) == [ended.state]
+    assert all(not isinstance(one, Exception) or isinstance(one, DragomanError | RunOver) for one in results)
+    assert {one.state for one in results if isinstance(one, Task) and one.state.terminal} <= {ended.state}
+    said = "".join(artifact.text for artifact in ended.artifacts)
+    assert said == "".join(texts([entry.event for entry in log if isinstance(entry.event, TaskArtifactUpdateEvent)]))
+
+
+def done(step: str, stage: Stage, task_id: str, run: ScriptedRun) -> Coroutine[Any, Any, Any]:
+    match step:
+        case "end":
+            return run.end()
+        case "fail":
+            return run.fail(RuntimeError("planned"))
+        case "text":
+            return run.text("x")
+        case "post":
+            return stage.service.send_message(send("more", immediately=True, task_id=task_id), CALL)
+        case _:
+            return cancel(stage, task_id)

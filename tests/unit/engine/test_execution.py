@@ -111,18 +111,13 @@ async def test_a_fast_agent_waits_until_there_is_room(stage: Stage, agent: Scrip
     await run.text("first")
     await stage.store.held()
     await run.text("x" * 70_000)
-    assert run.turn.full
-    made_room = []
-
-    async def wait_for_room(turn: Turn) -> None:
-        await turn.room()
-        made_room.append(len(stage.store.commits))
-
-    run_on = run.do(wait_for_room)
+    waiting = asyncio.create_task(run.room())
+    await settle()
+    seen = [(run.turn.full, waiting.done())]
     stage.store.release()
-    await run_on
-    assert made_room == [2]
-    assert not run.turn.full
+    await waiting
+    seen.append((run.turn.full, len(stage.store.commits) == 2))
+    assert seen == [(True, False), (False, True)]
     await run.end()
     assert len((await stage.ended(task.id)).text) == 70_005
 

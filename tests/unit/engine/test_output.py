@@ -161,14 +161,13 @@ def test_what_was_forgotten_is_not_taken() -> None:
 
 def test_it_is_full_after_much_text_or_many_events_and_has_room_once_taken() -> None:
     out = output()
-    out.text("x" * 65_535)
-    assert not out.full
-    out.text("x")
-    assert out.full
+    fullness: list[bool] = []
+    for chunk in ("x" * 65_535, "x"):
+        out.text(chunk)
+        fullness.append(out.full)
     out.take()
-    assert not out.full
-    for _ in range(255):
+    fullness.append(out.full)
+    for _ in range(256):
         out.status(note("."))
-    assert not out.full
-    out.status(note("."))
-    assert out.full
+        fullness.append(out.full)
+    assert fullness == [False, True, False] + [False] * 255 + [True]

@@ -56,8 +56,9 @@ async def test_two_answers_at_once_are_an_answer_and_then_a_turn(each_stage: Sta
     answer, _ = await run.ask("Which?")
     assert answer is not None
     # The other message is in the inbox, sooner or later: the run ends when it is there.
-    while not await each_stage.store.inbox(task.id):
-        await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        while not await each_stage.store.inbox(task.id):  # noqa: ASYNC110 -- a store tells nobody of its inbox
+            await asyncio.sleep(0)
     assert agent.idle
     await run.end()
     second = await agent.run()

@@ -163,17 +163,17 @@ async def test_a_caller_who_leaves_while_the_answer_is_stored_leaves_a_task_that
         await (await agent.run()).ask("Which?")
     await each_stage.ended(task.id)
     reached = asyncio.Event()
-    commit = each_stage.store.commit
+    committed = each_stage.store.commit
 
-    async def slow(change: Commit) -> None:
-        await commit(change)
+    async def slow(commit: Commit) -> None:
+        await committed(commit)
         reached.set()
         await asyncio.Event().wait()
 
     each_stage.store.commit = slow  # type: ignore[method-assign]  # the caller leaves when this has stored
     sending = asyncio.create_task(each_stage.call(SEND_MESSAGE, send("this", task_id=task.id)))
     await reached.wait()
-    each_stage.store.commit = commit  # type: ignore[method-assign]  # as it was
+    each_stage.store.commit = committed  # type: ignore[method-assign]  # as it was
     each_stage.store.failing = 0 if available else 2
     sending.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -1,7 +1,7 @@
 """The agent inside another application: under a path, with and without a slash, opened and closed with it."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -87,7 +87,7 @@ async def test_a_mounted_agent_opens_and_closes_with_the_application(framework: 
     agent = echo("inner")
 
     @asynccontextmanager
-    async def lifespan(_app: Any) -> AsyncIterator[dict[str, str]]:
+    async def lifespan(_app: Any) -> AsyncGenerator[dict[str, str]]:
         # It is open before the application's own lifespan begins, and until that has ended.
         with pytest.raises(TaskNotFoundError):
             await agent.authorize("unknown")

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ async def start(folder: Path) -> Program:
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[tuple[Program, str]]:
+async def running(folder: Path) -> AsyncGenerator[tuple[Program, str]]:
     """The process, and the URL that it says."""
     process = await start(folder)
     try:
@@ -80,7 +80,7 @@ def request(text: str, **members: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def calls(url: str) -> AsyncIterator[aiohttp.ClientSession]:
+async def calls(url: str) -> AsyncGenerator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession(url, headers={"a2a-version": "1.0"}) as session:
         yield session
 

@@ -28,6 +28,7 @@ class Line:
     def __init__(self) -> None:
         self.events: list[MutableMapping[str, Any]] = []
         self.left = asyncio.Event()
+        self.sent = asyncio.Event()
         self.takes = asyncio.Event()
         self.takes.set()
         self.broken = False
@@ -42,6 +43,7 @@ class Line:
         if self.broken:
             raise OSError("the reader has gone")
         self.events.append(event)
+        self.sent.set()
 
     @property
     def text(self) -> str:
@@ -53,9 +55,10 @@ class Line:
         return last["type"] == "http.response.body" and not last.get("more_body", False)
 
     async def until(self, text: str) -> None:
-        """Lets others go on until this has been written."""
+        """Waits until this has been written."""
         while text not in self.text:
-            await asyncio.sleep(0)
+            self.sent.clear()
+            await self.sent.wait()
 
 
 def public(error: Exception) -> A2AError:
