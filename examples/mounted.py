@@ -1,7 +1,7 @@
 """Several agents in one FastAPI application, each under its own path, beside ordinary routes.
 
 uvicorn examples.mounted:app --port 8000
-dragoman send -a http://127.0.0.1:8000/shout/.well-known/agent-card.json hello
+dragoman send -a http://127.0.0.1:8000/shout hello
 """
 
 from fastapi import FastAPI

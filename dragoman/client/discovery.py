@@ -30,8 +30,9 @@ OLDER_WELL_KNOWN = "/.well-known/agent.json"
 MAX_CARD = 4 * 1024 * 1024
 OK = 200
 NOT_MODIFIED = 304
-# What an endpoint that is no card answers to a GET.
-_ELSEWHERE = {404, 405}
+# Answers after which no other place is asked: who is asking is in doubt, or (from 500 on) the agent is in trouble.
+_FINAL = {401, 403}
+_TROUBLE = 500
 _LOCAL_HOST = re.compile(r"(localhost|127\.[0-9.]+|\[::1\]|0\.0\.0\.0)(:[0-9]+)?(/|$)")
 
 
@@ -222,22 +223,25 @@ class CardSource:
             return seen
 
     async def _fetch(self, urls: tuple[str, ...]) -> AgentCard:
-        failure: TransportError | None = None
+        failure: CardNotFound | ReplyMalformed | None = None
         for url in urls:
-            headers = {**self._headers, **self._cache.condition(url)}
-            async with following(self._transport, "GET", url, headers) as response:
-                if response.status == NOT_MODIFIED:
-                    return self._cache.renew(url, response.headers)
-                try:
-                    card = await _received(url, response)
-                except (CardNotFound, CardInvalid) as error:
-                    failure = failure if isinstance(failure, CardInvalid) else error
-                    if isinstance(error, CardNotFound) and error.status not in _ELSEWHERE:
-                        break
-                else:
-                    return self._cache.keep(url, card, response.headers)
+            try:
+                return await self._asked(url)
+            except CardNotFound as error:
+                if error.status in _FINAL or (error.status or 0) >= _TROUBLE:
+                    raise
+                failure = failure if isinstance(failure, ReplyMalformed) else error
+            except ReplyMalformed as error:
+                failure = failure if isinstance(failure, ReplyMalformed) else error
         assert failure is not None
         raise failure
+
+    async def _asked(self, url: str) -> AgentCard:
+        headers = {**self._headers, **self._cache.condition(url)}
+        async with following(self._transport, "GET", url, headers) as response:
+            if response.status == NOT_MODIFIED:
+                return self._cache.renew(url, response.headers)
+            return self._cache.keep(url, await _received(url, response), response.headers)
 
 
 async def _received(url: str, response: HttpResponse) -> AgentCard:

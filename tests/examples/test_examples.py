@@ -82,10 +82,10 @@ async def test_the_router_takes_text_to_the_other_skill(booking: str) -> None:
 
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
 async def test_agents_in_one_application_answer_under_their_own_paths(mounted: str, binding: str) -> None:
-    async with connect(f"{mounted}/shout{CARD_PATH}", bindings=[binding]) as shout:
+    async with connect(f"{mounted}/shout", bindings=[binding]) as shout:
         assert (await shout.card()).name == "Shout"
         assert await shout.ask("hello") == "HELLO"
-    async with connect(f"{mounted}/count{CARD_PATH}", bindings=[binding]) as count:
+    async with connect(f"{mounted}/count", bindings=[binding]) as count:
         answer = await count.start("one two three")
         assert not isinstance(answer, Message)
         assert (await answer.result()).text == "3"

@@ -205,6 +205,35 @@ async def test_a_page_where_the_agent_is_mounted_is_not_its_card(agent: Script) 
         assert (await client.card()).name == "Scripted"
 
 
+@pytest.mark.parametrize("status", [301, 400, 404, 405, 406, 410, 415, 426])
+async def test_what_an_endpoint_answers_to_a_plain_get_leads_on_to_the_card_under_it(
+    agent: Script, status: int
+) -> None:
+    agent.answers["GET /a"] = [plain(b'{"error": {"code": 400, "message": "no version"}}', status)]
+    agent.answers[f"GET /a{NEW}"] = [published(agent)]
+    async with connect(f"{agent.url}/a") as client:
+        assert (await client.card()).name == "Scripted"
+
+
+async def test_a_mount_url_that_redirects_elsewhere_leads_on_to_the_card_under_it(agent: Script) -> None:
+    agent.answers["GET /a"] = [plain(b"", 302, location="http://docs.example/a")]
+    agent.answers[f"GET /a{NEW}"] = [published(agent)]
+    async with connect(f"{agent.url}/a") as client:
+        assert (await client.card()).name == "Scripted"
+    assert [seen.target for seen in agent.seen] == ["/a", f"/a{NEW}"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 500, 502, 503])
+async def test_a_refusal_or_trouble_at_the_mount_url_is_final(agent: Script, status: int) -> None:
+    agent.answers["GET /a"] = [plain(b"", status)]
+    agent.answers[f"GET /a{NEW}"] = [published(agent)]
+    async with connect(f"{agent.url}/a") as client:
+        with pytest.raises(CardNotFound) as raised:
+            await client.card()
+    assert raised.value.status == status
+    assert len(agent.seen) == 1
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 500, 503])
 async def test_no_card_says_the_status(agent: Script, status: int) -> None:
     agent.answers[f"GET {NEW}"] = [plain(b"", status)]
