@@ -45,6 +45,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     form: Form
     card: AgentSkill
     parameters: tuple[tuple[str, Any], ...]
+    models: tuple[Any, ...]
+    """The kinds of its parameters that are read from the data part."""
     direct: bool
     """Whether it answers with a message and makes no task."""
 
@@ -70,7 +72,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             raise ConfigurationError(
                 f"{card.id} is called without a task, so it cannot take a TaskContext; take Message or str"
             )
-        return cls(handler=handler, form=form, card=card, parameters=parameters, direct=direct)
+        models = tuple(kind for _, kind in parameters if is_model(kind) and kind is not Message)
+        return cls(handler=handler, form=form, card=card, parameters=parameters, models=models, direct=direct)
 
     def arguments(self, message: Message, context: Knowledge | None) -> dict[str, Any]:
         """The handler's arguments for this message.
@@ -82,9 +85,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def check(self, message: Message) -> None:
         """Raises `InvalidParamsError` if the message does not fit the handler."""
-        for _, kind in self.parameters:
-            if is_model(kind) and kind is not Message:
-                _decoded(kind, message)
+        for kind in self.models:
+            _decoded(kind, message)
 
 
 def _form(handler: Handler) -> Form:

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from dragoman.engine.output import Output
 from dragoman.engine.tasklog import TaskLog
 from dragoman.engine.turn import RunningTurn
 from dragoman.engine.world import World
@@ -39,6 +38,28 @@ Ending = TurnOutcome | BaseException
 
 class Execution:
     """Runs a task until it settles, is stopped, or is fenced off; then calls `ended`, once."""
+
+    __slots__ = (
+        "_abandoned",
+        "_callers",
+        "_ended",
+        "_flush_due",
+        "_flush_error",
+        "_flusher",
+        "_handling",
+        "_log",
+        "_loop",
+        "_memos",
+        "_over",
+        "_references",
+        "_runner",
+        "_stop_reason",
+        "_stored",
+        "_turn",
+        "_waiters",
+        "_world",
+        "task_id",
+    )
 
     def __init__(
         self,
@@ -214,18 +235,15 @@ class Execution:
         self._turn = self._new_turn(number, start)
 
     def _new_turn(self, number: int, start: TurnStart) -> RunningTurn:
-        task = self._log.task
+        memos = [memo for memo in self._memos if memo.turn == number] if self._memos else ()
         return RunningTurn(
-            task=task,
-            number=number,
-            stored=self._stored,
-            start=start,
-            memos=[memo for memo in self._memos if memo.turn == number],
+            self._world,
+            self._stored,
+            self._log.task,
+            begun=(number, start),
+            memos=memos,
             references=self._references,
-            output=Output(task.id, task.context_id, f"{number}.0"),
             wake=self._wake,
-            clock=self._world.clock,
-            new_id=self._world.ids.new,
         )
 
     # The flusher.

@@ -34,6 +34,16 @@ class Output:
     they are made of turn, number of answers so far, and order of appearance.
     """
 
+    __slots__ = (
+        "_context_id",
+        "_count",
+        "_prefix",
+        "_size",
+        "_task_id",
+        "_text_id",
+        "_waiting",
+    )
+
     def __init__(self, task_id: str, context_id: str, prefix: str) -> None:
         self._task_id = task_id
         self._context_id = context_id

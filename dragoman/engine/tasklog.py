@@ -33,6 +33,18 @@ class TaskLog:
     While the store is unavailable a change waits for it, until `given_up` says that there is no time left.
     """
 
+    __slots__ = (
+        "_base",
+        "_base_size",
+        "_epoch",
+        "_given_up",
+        "_seq",
+        "_tail",
+        "_tail_size",
+        "_world",
+        "task_id",
+    )
+
     def __init__(self, world: World, stored: Stored, given_up: Callable[[], bool]) -> None:
         self._world = world
         self._epoch = stored.epoch

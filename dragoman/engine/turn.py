@@ -12,9 +12,9 @@ from datetime import datetime
 import msgspec
 
 from dragoman.engine.output import Output
+from dragoman.engine.world import World
 from dragoman.ports.agent import Parked
 from dragoman.ports.tasks import Memo, Stored, TurnStart
-from dragoman.ports.world import Clock
 from dragoman.types.content import Artifact, Message, Role
 from dragoman.types.json import Json, JsonObject
 from dragoman.types.task import Task, TaskState, TaskStatus
@@ -27,41 +27,77 @@ log = logging.getLogger("dragoman.engine")
 class RunningTurn:
     """The `Turn` of the agent port. Everything here happens on the event loop of the execution."""
 
+    __slots__ = (
+        "_asks",
+        "_clock",
+        "_ids",
+        "_memos",
+        "_question",
+        "_room",
+        "_start",
+        "_steps",
+        "_stored",
+        "_unconsumed",
+        "_unkeyed",
+        "_wake",
+        "closed",
+        "message",
+        "number",
+        "output",
+        "references",
+        "task",
+    )  # fmt: skip
+
     def __init__(
         self,
-        *,
-        task: Task,
-        number: int,
+        world: World,
         stored: Stored,
-        start: TurnStart,
+        task: Task,
+        *,
+        begun: tuple[int, TurnStart],
         memos: Sequence[Memo],
         references: tuple[Task, ...],
-        output: Output,
         wake: Callable[[], None],
-        clock: Clock,
-        new_id: Callable[[], str],
     ) -> None:
+        self.number, self._start = begun
         self.task = task
-        self.number = number
-        self.output = output
+        self.message = task.history[self._start.index]
         self.references = references
-        self.skill = stored.skill
-        self.caller = stored.scope.principal
-        self.request_metadata: JsonObject = start.metadata or {}
-        self.output_modes = start.output_modes
-        self.extensions = start.extensions
-        self.message = task.history[start.index]
+        self.output = Output(task.id, task.context_id, f"{self.number}.0")
         self.closed = False
+        self._stored = stored
+        self._clock = world.clock
+        self._ids = world.ids
         self._wake = wake
-        self._clock = clock
-        self._new_id = new_id
-        self._asks = {memo.key: memo for memo in memos if memo.kind == "ask"}
-        self._steps = {memo.key: memo for memo in memos if memo.kind == "step"}
-        self._unconsumed = {key for key, memo in self._asks.items() if memo.answered}
+        self._asks = {memo.key: memo for memo in memos if memo.kind == "ask"} if memos else {}
+        self._steps = {memo.key: memo for memo in memos if memo.kind == "step"} if memos else {}
+        self._unconsumed = {key for key, memo in self._asks.items() if memo.answered} if memos else set[str]()
         self._unkeyed = 0
         self._question: tuple[Memo, TaskStatus] | None = None
         self._memos: list[tuple[Memo, asyncio.Future[None]]] = []
         self._room: list[asyncio.Future[None]] = []
+
+    # What it is about.
+
+    @property
+    def skill(self) -> str:
+        return self._stored.skill
+
+    @property
+    def caller(self) -> str:
+        return self._stored.scope.principal
+
+    @property
+    def request_metadata(self) -> JsonObject:
+        return self._start.metadata or {}
+
+    @property
+    def output_modes(self) -> tuple[str, ...]:
+        return self._start.output_modes
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        return self._start.extensions
 
     # What the agent says.
 
@@ -146,7 +182,7 @@ class RunningTurn:
         """The agent's message with its id, task and context filled in."""
         return msgspec.structs.replace(
             message,
-            message_id=message.message_id or self._new_id(),
+            message_id=message.message_id or self._ids.new(),
             role=Role.AGENT,
             task_id=self.task.id,
             context_id=self.task.context_id,
