@@ -4,24 +4,30 @@ Every step that others may take at the same time is one commit under the epoch f
 """
 
 import asyncio
+import contextlib
+from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
 from dragoman.core.lifecycle import fold
+from dragoman.engine.endings import worker_lost
 from dragoman.engine.execution import Execution, referenced
 from dragoman.engine.runs import Runs
+from dragoman.engine.tasklog import numbered
 from dragoman.engine.world import World
 from dragoman.errors import (
     Fenced,
     FieldViolation,
+    InboxPending,
     InvalidParamsError,
     TaskNotFoundError,
     UnsupportedOperationError,
 )
 from dragoman.ports.bus import Hint
 from dragoman.ports.call import CallContext, Scope
-from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Stored, TurnStart
-from dragoman.types.content import Message, Part, Role
+from dragoman.ports.tasks import Commit, Memo, NewTask, Stored, TurnStart
+from dragoman.types.content import Message, Role
 from dragoman.types.events import TaskStatusUpdateEvent
 from dragoman.types.json import Json, JsonObject
 from dragoman.types.requests import SendMessageRequest
@@ -92,25 +98,22 @@ class Exchange:
         """Tries to bring this task, as it was read, to CANCELED; how it ended is for the caller to look up."""
         if await self.runs.cancel(stored.task.id):
             return
-        try:
-            status = TaskStatus(state=TaskState.CANCELED, timestamp=self._world.clock.now())
-            await self._apply(_Change(stored, status))
-        except Fenced:
-            return
+        with contextlib.suppress(Fenced):
+            await self._end(stored, TaskStatus(state=TaskState.CANCELED, timestamp=self._world.clock.now()))
 
     async def recover(self) -> None:
         """Ends what an earlier process left running as FAILED with reason `worker-lost`."""
         for stored in await self._world.store.unfinished():
-            text = "The server stopped while the task was running."
-            message = Message(
+            outcome = worker_lost()
+            assert outcome.message is not None
+            message = msgspec.structs.replace(
+                outcome.message,
                 message_id=self._world.ids.new(),
-                role=Role.AGENT,
-                parts=(Part(text=text),),
                 task_id=stored.task.id,
                 context_id=stored.task.context_id,
             )
-            status = TaskStatus(state=TaskState.FAILED, message=message, timestamp=self._world.clock.now())
-            await self._apply(_Change(stored, status, metadata={"reason": "worker-lost"}))
+            status = TaskStatus(state=outcome.state, message=message, timestamp=self._world.clock.now())
+            await self._end(stored, status, outcome.metadata)
 
     # A new task.
 
@@ -183,7 +186,8 @@ class Exchange:
         kept = tuple({(memo.kind, memo.key): memo for memo in (*memos, *answered)}.values())
         references = await referenced(self._world, stored.task.history[stored.start.index], stored.scope)
         status = TaskStatus(state=TaskState.WORKING, timestamp=self._world.clock.now())
-        change = _Change(stored, status, received=message, memos=answered)
+        received = () if message is None else (message,)
+        change = _Change(stored, [status], received=received, memos=answered)
         try:
             await self._apply(change)
         except asyncio.CancelledError:
@@ -191,37 +195,58 @@ class Exchange:
             raise
         return Accepted(self.runs, change.result, (kept, references))
 
+    async def _end(self, stored: Stored, status: TaskStatus, metadata: JsonObject | None = None) -> None:
+        """Ends a task that nobody runs. The messages that wait were acknowledged, so they join its history."""
+        working = TaskStatus(state=TaskState.WORKING, timestamp=status.timestamp)
+        while True:
+            posted = await self._world.store.inbox(stored.task.id)
+            statuses = [*[working] * (len(posted) - 1), status]
+            received = [one.message for one in posted]
+            consumed = tuple([one.n for one in posted])
+            try:
+                await self._apply(_Change(stored, statuses, metadata=metadata, received=received, consumed=consumed))
+            except InboxPending:
+                continue
+            return
+
     async def _apply(self, change: "_Change") -> None:
         await self._world.store.commit(change.commit)
         self._world.bus.publish(Hint(change.commit.task_id, change.commit.entries))
 
 
 class _Change:
-    """A new status for a task without a run, under a new epoch: the commit, and the task as it will be."""
+    """New statuses for a task without a run, under a new epoch: the commit, and the task as it will be.
+
+    The metadata belongs to the last status; the received messages go with the last ones, as `numbered` has it.
+    """
 
     def __init__(
         self,
         stored: Stored,
-        status: TaskStatus,
+        statuses: Sequence[TaskStatus],
         *,
         metadata: JsonObject | None = None,
-        received: Message | None = None,
+        received: Sequence[Message] = (),
+        consumed: tuple[int, ...] = (),
         memos: tuple[Memo, ...] = (),
     ) -> None:
         task = stored.task
-        event = TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=status, metadata=metadata)
-        changed = fold(task, [(event, received)])
-        entry = Entry(seq=stored.seq + 1, event=event, received=received)
+        event = partial(TaskStatusUpdateEvent, task_id=task.id, context_id=task.context_id)
+        events = [*[event(status=status) for status in statuses[:-1]], event(status=statuses[-1], metadata=metadata)]
+        entries = numbered(stored.seq, events, received)
+        changed = fold(task, [(entry.event, entry.received) for entry in entries])
         self.commit = Commit(
             task_id=task.id,
             epoch=stored.epoch,
             after=stored.seq,
-            entries=(entry,),
+            entries=entries,
             snapshot=changed,
             claim=True,
             memos=memos,
+            consumed=consumed,
+            unless_pending=changed.state.terminal,
         )
-        self.result = msgspec.structs.replace(stored, task=changed, seq=entry.seq, epoch=stored.epoch + 1)
+        self.result = msgspec.structs.replace(stored, task=changed, seq=entries[-1].seq, epoch=stored.epoch + 1)
 
 
 def _start(request: SendMessageRequest, context: CallContext) -> TurnStart:

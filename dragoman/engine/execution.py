@@ -14,26 +14,21 @@ from typing import Any
 
 import msgspec
 
+from dragoman.engine.endings import Ending, Stop, broken, outcome_of
 from dragoman.engine.tasklog import TaskLog
 from dragoman.engine.turn import RunningTurn
 from dragoman.engine.world import World
 from dragoman.errors import Fenced, InboxPending, StoreUnavailable
 from dragoman.ports.agent import TurnOutcome
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Memo, Stored, TurnStart
-from dragoman.types.content import Message, Part, Role
+from dragoman.ports.tasks import Memo, Posted, Stored, TurnStart
+from dragoman.types.content import Message
 from dragoman.types.events import TaskUpdate
 from dragoman.types.task import Task, TaskState, TaskStatus
 
 __all__ = ["Execution", "referenced"]
 
 log = logging.getLogger("dragoman.engine")
-
-CANCELED = "canceled"
-WORKER_LOST = "worker-lost"
-
-Ending = TurnOutcome | BaseException
-"""How a handler ended: what it gave, or what it raised."""
 
 
 class Execution:
@@ -73,7 +68,7 @@ class Execution:
         self.task_id = stored.task.id
         self._world = world
         self._stored = stored
-        self._log = TaskLog(world, stored, lambda: self._stop_reason == WORKER_LOST)
+        self._log = TaskLog(world, stored, lambda: self._stop_reason is Stop.WORKER_LOST)
         self._memos = memos
         self._references = references
         self._ended = ended
@@ -83,7 +78,7 @@ class Execution:
         self._flusher: asyncio.Task[None] | None = None
         self._flush_due = False
         self._flush_error: Exception | None = None
-        self._stop_reason: str | None = None
+        self._stop_reason: Stop | None = None
         self._abandoned = False
         self._over = False
         self._waiters: list[asyncio.Future[None]] = []
@@ -111,11 +106,11 @@ class Execution:
 
     def cancel(self) -> None:
         """Asks the run to end as CANCELED."""
-        self._stop(CANCELED)
+        self._stop(Stop.CANCELED)
 
     def stop(self) -> None:
         """Asks the run to end as FAILED, because the server stops."""
-        self._stop(WORKER_LOST)
+        self._stop(Stop.WORKER_LOST)
 
     async def abandon(self) -> None:
         """Ends the task without its handler, which was asked to stop and did not; what it still says is lost."""
@@ -147,7 +142,7 @@ class Execution:
             except (Fenced, StoreUnavailable):
                 raise
             except Exception as error:  # noqa: BLE001 -- output that no store takes, or a defect
-                await self._log.append([self._status(self._broken(error))], settles=True)
+                return await self._settle([], broken(error, self.task_id, self._world))
         except Fenced:
             log.info("task %s was taken over or removed; its run ends", self.task_id)
         except StoreUnavailable:
@@ -211,25 +206,35 @@ class Execution:
         if turn.replaying and (stopped or isinstance(ending, BaseException)):
             # It broke off while it repeated itself: an earlier run has said all this, and perhaps more.
             turn.output.clear()
-        return await self._settle(_last(turn), self._outcome(ending))
+        outcome = outcome_of(ending, self._stop_reason, self.task_id, self._world)
+        return await self._settle(_last(turn), outcome)
 
     async def _settle(self, events: list[TaskUpdate], outcome: TurnOutcome) -> bool:
-        completed = outcome.state is TaskState.COMPLETED
-        try:
-            await self._log.append([*events, self._status(outcome)], settles=True, unless_pending=completed)
-        except InboxPending:
-            await self._next_turn(events)
-            return True
-        return False
+        """Stores the end of the turn. What waits in the inbox was acknowledged: a task that completes goes on with it,
+        any other end takes it into the history.
+        """
+        posted: Sequence[Posted] = ()
+        while True:
+            between = [self._working()] * (len(posted) - 1) if len(posted) > 1 else []
+            final = [*events, *between, self._status(outcome)]
+            try:
+                await self._log.append(final, settles=True, unless_pending=True, posted=posted)
+            except InboxPending:
+                posted = await self._log.insist(partial(self._world.store.inbox, self.task_id))
+            else:
+                return False
+            if outcome.state is TaskState.COMPLETED:
+                await self._next_turn(events, posted[0])
+                return True
 
-    async def _next_turn(self, events: list[TaskUpdate]) -> None:
-        """The inbox is not empty: its oldest message begins the next turn."""
-        posted = (await self._log.insist(partial(self._world.store.inbox, self.task_id)))[0]
+    def _working(self) -> TaskUpdate:
+        return self._log.status_event(TaskStatus(state=TaskState.WORKING, timestamp=self._world.clock.now()))
+
+    async def _next_turn(self, events: list[TaskUpdate], posted: Posted) -> None:
+        """The message begins the next turn."""
         start = msgspec.structs.replace(posted.start, index=len(self._log.task.history))
-        posted = msgspec.structs.replace(posted, start=start)
         number = self._turn.number + 1
-        working = self._log.status_event(TaskStatus(state=TaskState.WORKING, timestamp=self._world.clock.now()))
-        await self._log.append([*events, working], posted=posted, turn=number)
+        await self._log.append([*events, self._working()], posted=(posted,), turn=number, start=start)
         self._memos = ()
         self._references = await self._log.insist(partial(referenced, self._world, posted.message, self._stored.scope))
         self._turn = self._new_turn(number, start)
@@ -285,7 +290,7 @@ class Execution:
 
     # How it ends.
 
-    def _stop(self, reason: str) -> None:
+    def _stop(self, reason: Stop) -> None:
         if self._stop_reason is None and not self._over:
             self._stop_reason = reason
             self._cancel_handler()
@@ -293,20 +298,6 @@ class Execution:
     def _cancel_handler(self) -> None:
         if self._handling and self._runner is not None:
             self._runner.cancel()
-
-    def _outcome(self, ending: Ending) -> TurnOutcome:
-        if self._stop_reason == CANCELED:
-            return TurnOutcome(state=TaskState.CANCELED)
-        if self._stop_reason is not None:
-            return _failed("The server stopped before the task was done.", self._stop_reason)
-        if isinstance(ending, asyncio.CancelledError):
-            return _failed("The agent stopped working on the task.", "handler-cancelled")
-        return self._broken(ending) if isinstance(ending, BaseException) else ending
-
-    def _broken(self, error: BaseException) -> TurnOutcome:
-        correlation = self._world.ids.new()
-        log.error("task %s failed, correlation id %s", self.task_id, correlation, exc_info=error)
-        return _failed(f"The agent failed. Correlation id: {correlation}", "handler-error", correlation)
 
     def _status(self, outcome: TurnOutcome) -> TaskUpdate:
         message = None if outcome.message is None else self._turn.addressed(outcome.message)
@@ -340,12 +331,3 @@ def _last(turn: RunningTurn) -> list[TaskUpdate]:
     """What the run has left to say, with its text artifact ended."""
     turn.output.end_text()
     return turn.output.take()
-
-
-def _failed(text: str, reason: str, correlation: str | None = None) -> TurnOutcome:
-    metadata = {"reason": reason} if correlation is None else {"reason": reason, "correlationId": correlation}
-    return TurnOutcome(
-        state=TaskState.FAILED,
-        message=Message(message_id="", role=Role.AGENT, parts=(Part(text=text),)),
-        metadata=metadata,
-    )

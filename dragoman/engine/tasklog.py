@@ -12,13 +12,13 @@ from dragoman.engine.persistence import until_available
 from dragoman.engine.world import World
 from dragoman.errors import StoreUnavailable
 from dragoman.ports.bus import Hint
-from dragoman.ports.tasks import Commit, Entry, Memo, Posted, Stored
+from dragoman.ports.tasks import Commit, Entry, Memo, Posted, Stored, TurnStart
 from dragoman.types.content import Message
 from dragoman.types.events import TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.json import JsonObject
 from dragoman.types.task import Task, TaskStatus
 
-__all__ = ["TaskLog"]
+__all__ = ["TaskLog", "numbered"]
 
 CHECKPOINT_SIZE = 65_536
 """Characters of unfolded log after which a running task gets a fresh snapshot, or its own size if that is more."""
@@ -74,27 +74,28 @@ class TaskLog:
         settles: bool = False,
         unless_pending: bool = False,
         memos: tuple[Memo, ...] = (),
-        posted: Posted | None = None,
+        posted: Sequence[Posted] = (),
         turn: int | None = None,
+        start: TurnStart | None = None,
     ) -> None:
-        """Stores, then publishes.
+        """Stores, then publishes. The posted messages are taken from the inbox, as `numbered` has it.
 
         Raises:
             Fenced, InboxPending: as `TaskStore.commit`.
             StoreUnavailable: it still is, and there is no time left.
         """
-        entries = self._entries(events, None if posted is None else posted.message)
+        entries = numbered(self._seq, events, [one.message for one in posted])
         updates = [(entry.event, entry.received) for entry in entries]
         commit = Commit(
             task_id=self.task_id,
             epoch=self._epoch,
             after=self._seq,
             entries=entries,
-            snapshot=self._snapshot(updates, needed=settles or posted is not None),
+            snapshot=self._snapshot(updates, needed=settles or bool(posted)),
             turn=turn,
-            start=None if posted is None else posted.start,
+            start=start,
             memos=memos,
-            consumed=() if posted is None else (posted.n,),
+            consumed=tuple([one.n for one in posted]),
             unless_pending=unless_pending,
         )
         try:
@@ -109,16 +110,6 @@ class TaskLog:
     async def insist(self, call: Callable[[], Awaitable[T]]) -> T:
         """The result of this call of the store, made again while the store is unavailable."""
         return await until_available(call, self.task_id, given_up=self._given_up)
-
-    def _entries(self, events: Sequence[TaskUpdate], received: Message | None) -> tuple[Entry, ...]:
-        """The events with their numbers; the received message goes with the last of them."""
-        last = len(events) - 1
-        return tuple(
-            [
-                Entry(seq=self._seq + 1 + i, event=event, received=received if i == last else None)
-                for i, event in enumerate(events)
-            ]
-        )
 
     def _snapshot(self, updates: Updates, *, needed: bool) -> Task | None:
         """The task after these updates, if one is needed, or if folding the log has become dear."""
@@ -135,6 +126,17 @@ class TaskLog:
         self._base_size += self._tail_size
         self._tail.clear()
         self._tail_size = 0
+
+
+def numbered(after: int, events: Sequence[TaskUpdate], received: Sequence[Message] = ()) -> tuple[Entry, ...]:
+    """The events as entries that follow number `after`; the received messages go with the last of them, one each."""
+    bare = len(events) - len(received)
+    return tuple(
+        [
+            Entry(seq=after + 1 + i, event=event, received=None if i < bare else received[i - bare])
+            for i, event in enumerate(events)
+        ]
+    )
 
 
 def _size(event: TaskUpdate) -> int:

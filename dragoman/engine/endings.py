@@ -1,0 +1,56 @@
+"""How a turn ended, as the outcome that is stored: what its handler gave, or why it gave nothing."""
+
+import asyncio
+import enum
+import logging
+
+from dragoman.engine.world import World
+from dragoman.ports.agent import TurnOutcome
+from dragoman.types.content import Message, Part, Role
+from dragoman.types.task import TaskState
+
+__all__ = ["Ending", "Stop", "broken", "outcome_of", "worker_lost"]
+
+log = logging.getLogger("dragoman.engine")
+
+Ending = TurnOutcome | BaseException
+"""How a handler ended: what it gave, or what it raised."""
+
+
+class Stop(enum.Enum):
+    """Why a run was asked to stop."""
+
+    CANCELED = enum.auto()
+    WORKER_LOST = enum.auto()
+
+
+def outcome_of(ending: Ending, stop: Stop | None, task_id: str, world: World) -> TurnOutcome:
+    """The outcome of a turn whose handler ended like this; a stop goes before whatever the handler made of it."""
+    if stop is Stop.CANCELED:
+        return TurnOutcome(state=TaskState.CANCELED)
+    if stop is Stop.WORKER_LOST:
+        return worker_lost()
+    if isinstance(ending, asyncio.CancelledError):
+        return _failed("The agent stopped working on the task.", "handler-cancelled")
+    return broken(ending, task_id, world) if isinstance(ending, BaseException) else ending
+
+
+def broken(error: BaseException, task_id: str, world: World) -> TurnOutcome:
+    """The outcome after a defect: a fixed text and a correlation id for the caller, the traceback for the log."""
+    correlation = world.ids.new()
+    log.error("task %s failed, correlation id %s", task_id, correlation, exc_info=error)
+    return _failed(f"The agent failed. Correlation id: {correlation}", "handler-error", correlation)
+
+
+def worker_lost() -> TurnOutcome:
+    """The outcome of a task whose server stopped."""
+    return _failed("The server stopped before the task was done.", "worker-lost")
+
+
+def _failed(text: str, reason: str, correlation: str | None = None) -> TurnOutcome:
+    metadata = {"reason": reason} if correlation is None else {"reason": reason, "correlationId": correlation}
+    return TurnOutcome(
+        state=TaskState.FAILED,
+        message=Message(message_id="", role=Role.AGENT, parts=(Part(text=text),)),
+        metadata=metadata,
+    )
