@@ -1,12 +1,13 @@
 """`dragoman card`: what an agent says about itself."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from dragoman.cli.invocation import Invocation, perform
 from dragoman.cli.options import Command, Group
-from dragoman.cli.reach import card_of
-from dragoman.cli.render import card_lines
-from dragoman.client.wire import encode
+
+if TYPE_CHECKING:
+    from dragoman.cli.invocation import Invocation
 
 __all__ = ["card"]
 
@@ -20,12 +21,18 @@ def card() -> None:
 @click.pass_context
 def _get(ctx: click.Context) -> None:
     """Show the agent card: identity, capabilities, interfaces, security schemes, skills."""
+    from dragoman.cli.invocation import perform
 
-    async def work(invocation: Invocation) -> None:
-        found = await card_of(invocation)
-        if invocation.settings.json:
-            invocation.out.document(encode(found))
-        else:
-            invocation.out.lines(card_lines(found))
+    perform(ctx, _show)
 
-    perform(ctx, work)
+
+async def _show(invocation: "Invocation") -> None:
+    from dragoman.cli.reach import card_of
+    from dragoman.cli.render import card_lines
+    from dragoman.client.wire import encode
+
+    found = await card_of(invocation)
+    if invocation.settings.json:
+        invocation.out.document(encode(found))
+    else:
+        invocation.out.lines(card_lines(found))

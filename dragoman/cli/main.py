@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import click
 
-from dragoman.cli.failures import Interrupted, failure_of
 from dragoman.cli.options import Command, Group, wants_json
 
 __all__ = ["help_", "main", "root", "run"]
@@ -72,6 +71,8 @@ def run(argv: Sequence[str]) -> int:
     except click.UsageError as error:
         return _refuse(error, argv)
     except (click.Abort, KeyboardInterrupt):
+        from dragoman.cli.failures import Interrupted
+
         return _refuse(Interrupted(2), argv)
     except Exception as error:  # noqa: BLE001 - a fault of the program is told as every other failure
         return _refuse(error, argv)
@@ -80,6 +81,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _refuse(error: Exception, argv: Sequence[str]) -> int:
     from dragoman.cli.credentials import Redactor
+    from dragoman.cli.failures import failure_of
     from dragoman.cli.hints import usage_hint
     from dragoman.cli.output import Output
 

@@ -3,9 +3,8 @@
 import mimetypes
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self, SupportsIndex
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import click
@@ -13,36 +12,11 @@ import msgspec
 
 from dragoman.types.content import Part
 
-__all__ = ["PART_OPTIONS", "Placed", "parts_from", "placed"]
-
-PART_OPTIONS = ("text", "file", "data", "media_type")
-
-
-class Placed(str):
-    """A word of the command line that knows its place, so that options of several kinds keep their order.
-
-    It survives being split at the `=` of `--text=hello`.
-    """
-
-    __slots__ = ("place",)
-    place: int
-
-    def __new__(cls, word: str, place: int) -> Self:
-        made = super().__new__(cls, word)
-        made.place = place
-        return made
-
-    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
-        return [Placed(piece, self.place) for piece in super().split(sep, maxsplit)]
-
-
-def placed(argv: Iterable[str]) -> list[str]:
-    """The same words, each knowing its place."""
-    return [Placed(word, place) for place, word in enumerate(argv)]
+__all__ = ["parts_from"]
 
 
 def parts_from(words: dict[str, Any]) -> tuple[Part, ...]:
-    """The parts of a message from the values by option name (`message` being the argument).
+    """The parts of a message from the values by option name (`message` being the argument), which know their `place`.
 
     Raises:
         click.UsageError: no part, a media type without a part before it, a file that cannot be read, data that is

@@ -1,23 +1,38 @@
 """`dragoman send`: one message, then as much waiting as is asked for."""
 
-import uuid
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Self, SupportsIndex, TypeVar
 
 import click
 
-from dragoman.cli.follow import finish, play, poll
-from dragoman.cli.invocation import Invocation, perform
 from dragoman.cli.options import Command
-from dragoman.cli.parts import parts_from, placed
-from dragoman.cli.reach import Reached, reached
-from dragoman.types.content import Message, Part, Role
-from dragoman.types.requests import SendMessageConfiguration, SendMessageRequest
-from dragoman.types.task import Task
 
-__all__ = ["send"]
+__all__ = ["Placed", "placed", "send"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Placed(str):
+    """A word of the command line that knows its place, so that options of several kinds keep their order.
+
+    It survives being split at the `=` of `--text=hello`.
+    """
+
+    __slots__ = ("place",)
+    place: int
+
+    def __new__(cls, word: str, place: int) -> Self:
+        made = super().__new__(cls, word)
+        made.place = place
+        return made
+
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
+        return [Placed(piece, self.place) for piece in super().split(sep, maxsplit)]
+
+
+def placed(argv: Iterable[str]) -> list[str]:
+    """The same words, each knowing its place."""
+    return [Placed(word, place) for place, word in enumerate(argv)]
 
 
 class _SendCommand(Command):
@@ -43,52 +58,12 @@ def send(ctx: click.Context, /, message: Any, **words: Any) -> None:
 
     Part options can be repeated and keep their order. The message starts a new task unless --task-id names one.
     """
+    from dragoman.cli.parts import parts_from
+
+    # What cannot be sent is refused before the client is loaded.
     parts = parts_from({"message": () if message is None else (message,), **words})
-    perform(ctx, lambda invocation: _send(invocation, parts))
 
+    from dragoman.cli.invocation import perform
+    from dragoman.cli.sending import deliver
 
-async def _send(invocation: Invocation, parts: tuple[Part, ...]) -> None:
-    settings = invocation.settings
-    message = Message(
-        message_id=str(uuid.uuid4()),
-        role=Role.USER,
-        parts=parts,
-        context_id=settings.context_id,
-        task_id=settings.task_id,
-    )
-    request = SendMessageRequest(
-        message=message,
-        configuration=SendMessageConfiguration(return_immediately=True),
-        metadata=settings.metadata,
-    )
-    async with reached(invocation) as agent:
-        if settings.detached:
-            answer = await agent.client.send_message(request)
-            invocation.saw(answer)
-            finish(invocation, answer, wrapped=True)
-        elif agent.card.capabilities.streaming:
-            await _over_stream(invocation, agent, request)
-        else:
-            await _over_polls(invocation, agent, request)
-
-
-async def _over_stream(invocation: Invocation, agent: Reached, request: SendMessageRequest) -> None:
-    """A stream serves the wait; where it ends early, polls go on."""
-    streamed = SendMessageRequest(message=request.message, metadata=request.metadata)
-    outcome = await play(invocation, agent.client.send_streaming_message(streamed))
-    if outcome.settled and invocation.settings.stream:
-        finish(invocation, None, wrapped=True)
-    elif outcome.snapshot is not None:
-        finish(invocation, outcome.snapshot, wrapped=True)
-    else:
-        assert invocation.task_id is not None
-        finish(invocation, await poll(invocation, agent, invocation.task_id, at_once=outcome.settled), wrapped=True)
-
-
-async def _over_polls(invocation: Invocation, agent: Reached, request: SendMessageRequest) -> None:
-    answer = await agent.client.send_message(request)
-    invocation.saw(answer)
-    if isinstance(answer, Task) and not answer.state.settled:
-        invocation.early(answer.id, answer.context_id)
-        answer = await poll(invocation, agent, answer.id)
-    finish(invocation, answer, wrapped=True)
+    perform(ctx, lambda invocation: deliver(invocation, parts))

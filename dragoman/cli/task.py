@@ -1,26 +1,19 @@
 """`dragoman task`: read, list, follow and cancel tasks."""
 
-from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dragoman.cli.follow import finish, get, play, poll
-from dragoman.cli.invocation import Invocation, perform
 from dragoman.cli.options import Command, Group, given_to, settings_of
-from dragoman.cli.reach import Reached, reached
-from dragoman.cli.render import page_lines, state_name
-from dragoman.client.wire import encode
-from dragoman.errors import A2AError, TaskNotCancelableError, TransportError, UnsupportedOperationError
-from dragoman.types.requests import CancelTaskRequest, ListTasksRequest, SubscribeToTaskRequest
-from dragoman.types.task import Task, TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from dragoman.cli.invocation import Invocation
+    from dragoman.types.task import TaskState
 
 __all__ = ["task"]
-
-_RESUMPTIONS = 3
-"""How often in a row a subscription may break before polls take over."""
-
 
 _COMMANDS = {
     "get": (f"{__name__}:_get", "Show a task, as it is or once it is settled."),
@@ -35,8 +28,17 @@ def task() -> None:
     """Read, list, follow and cancel tasks."""
 
 
-def _id_of(ctx: click.Context, positional: str | None) -> str:
-    return settings_of(given_to(ctx)).task_named(positional)
+def _perform(ctx: click.Context, positional: str | None, work: "Callable[[Invocation, str], Awaitable[None]]") -> None:
+    """Runs the work on the task that the argument or the options name."""
+    from dragoman.cli.invocation import perform
+
+    named = settings_of(given_to(ctx)).task_named(positional)
+
+    async def known(invocation: "Invocation") -> None:
+        invocation.named = named
+        await work(invocation, named)
+
+    perform(ctx, known)
 
 
 @click.command("get", cls=Command)
@@ -45,19 +47,9 @@ def _id_of(ctx: click.Context, positional: str | None) -> str:
 @click.pass_context
 def _get(ctx: click.Context, task_id: str | None, history: int | None) -> None:
     """Show a task with its artifacts, as it is or (--wait) once it is terminal or interrupted."""
-    named = _id_of(ctx, task_id)
+    from dragoman.cli.tasks import show
 
-    async def work(invocation: Invocation) -> None:
-        invocation.named = named
-        async with reached(invocation) as agent:
-            found = await get(agent, named, history)
-            invocation.saw(found)
-            if invocation.settings.wait and not found.state.settled:
-                invocation.early(found.id, found.context_id)
-                found = await poll(invocation, agent, named, history)
-            finish(invocation, found, history=history is not None)
-
-    perform(ctx, work)
+    _perform(ctx, task_id, lambda invocation, named: show(invocation, named, history))
 
 
 @click.command("cancel", cls=Command)
@@ -65,39 +57,29 @@ def _get(ctx: click.Context, task_id: str | None, history: int | None) -> None:
 @click.pass_context
 def _cancel(ctx: click.Context, task_id: str | None) -> None:
     """Cancel a task; one that is canceled already counts as success."""
-    named = _id_of(ctx, task_id)
+    from dragoman.cli.tasks import cancel
 
-    async def work(invocation: Invocation) -> None:
-        invocation.named = named
-        async with reached(invocation) as agent:
-            request = CancelTaskRequest(id=named, metadata=invocation.settings.metadata)
-            try:
-                ended = await agent.client.cancel_task(request)
-            except TaskNotCancelableError as error:
-                ended = await _canceled_before(agent, named, error)
-            invocation.saw(ended)
-            finish(invocation, ended)
-
-    perform(ctx, work)
+    _perform(ctx, task_id, cancel)
 
 
-async def _canceled_before(agent: Reached, task_id: str, refusal: TaskNotCancelableError) -> Task:
-    found: Task | None = None
-    with suppress(A2AError, TransportError):
-        found = await get(agent, task_id)
-    if found is None:
-        raise refusal
-    if found.state is not TaskState.CANCELED:
-        raise TaskNotCancelableError(f"{refusal.message} (it is in {state_name(found.state)})") from refusal
-    return found
+@click.command("subscribe", cls=Command)
+@click.argument("task_id", required=False, metavar="TASK_ID")
+@click.pass_context
+def _subscribe(ctx: click.Context, task_id: str | None) -> None:
+    """Follow a task until it is terminal or interrupted; with --stream each event is shown as it comes."""
+    from dragoman.cli.tasks import follow
+
+    _perform(ctx, task_id, follow)
 
 
-class _State(click.ParamType[TaskState]):
+class _State(click.ParamType["TaskState"]):
     """A state, as A2A spells it or without the prefix, in any case."""
 
     name = "state"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TaskState:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "TaskState":
+        from dragoman.types.task import TaskState
+
         plain = str(value).lower().replace("_", "-").removeprefix("task-state-")
         try:
             return TaskState(plain)
@@ -131,7 +113,7 @@ class _Moment(click.ParamType[datetime]):
 @click.pass_context
 def _list(  # noqa: PLR0917 - click gives all by name
     ctx: click.Context,
-    status: TaskState | None,
+    status: "TaskState | None",
     page_size: int | None,
     page_token: str,
     history: int | None,
@@ -140,55 +122,17 @@ def _list(  # noqa: PLR0917 - click gives all by name
     include_artifacts: bool,
 ) -> None:
     """List tasks, the newest first, by page; --context-id limits it to one context."""
+    from dragoman.cli.invocation import perform
+    from dragoman.cli.tasks import show_page
+    from dragoman.types.requests import ListTasksRequest
 
-    async def work(invocation: Invocation) -> None:
-        request = ListTasksRequest(
-            context_id=invocation.settings.flag("context_id"),
-            status=status,
-            page_size=page_size,
-            page_token=page_token,
-            history_length=history,
-            status_timestamp_after=since,
-            include_artifacts=include_artifacts,
-        )
-        async with reached(invocation) as agent:
-            page = await agent.client.list_tasks(request)
-        out = invocation.out
-        if not out.json:
-            out.lines(page_lines(page, verbose=out.verbose))
-        elif out.stream:
-            for item in page.tasks:
-                out.document(encode(item))
-        else:
-            out.document(encode(page))
-
-    perform(ctx, work)
-
-
-@click.command("subscribe", cls=Command)
-@click.argument("task_id", required=False, metavar="TASK_ID")
-@click.pass_context
-def _subscribe(ctx: click.Context, task_id: str | None) -> None:
-    """Follow a task until it is terminal or interrupted; with --stream each event is shown as it comes."""
-    named = _id_of(ctx, task_id)
-    perform(ctx, lambda invocation: _follow(invocation, named))
-
-
-async def _follow(invocation: Invocation, task_id: str) -> None:
-    invocation.named = task_id
-    async with reached(invocation) as agent:
-        if not agent.card.capabilities.streaming:
-            raise UnsupportedOperationError("the agent's card does not declare streaming")
-        for _ in range(_RESUMPTIONS):
-            try:
-                outcome = await play(invocation, agent.client.subscribe_to_task(SubscribeToTaskRequest(id=task_id)))
-            except UnsupportedOperationError:
-                if invocation.task_id is None:
-                    raise
-                break
-            if outcome.settled:
-                break
-        if invocation.state is not None and invocation.state.settled and invocation.settings.stream:
-            finish(invocation, None)
-            return
-        finish(invocation, await poll(invocation, agent, task_id, at_once=True), wrapped=invocation.settings.stream)
+    request = ListTasksRequest(
+        context_id=settings_of(given_to(ctx)).flag("context_id"),
+        status=status,
+        page_size=page_size,
+        page_token=page_token,
+        history_length=history,
+        status_timestamp_after=since,
+        include_artifacts=include_artifacts,
+    )
+    perform(ctx, lambda invocation: show_page(invocation, request))

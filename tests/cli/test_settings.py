@@ -76,7 +76,7 @@ def test_the_help_names_defaults_and_variables(empty: Path, capsys: pytest.Captu
 @pytest.mark.row("A2ACLI_CLI_001")
 async def test_help_and_version_need_no_agent(agent: ScriptedAgent, program: Program) -> None:
     lines = ("help", "help send", "help task get", "send --help", "task -h", "task get -h", "-h", "--help")
-    runs = await asyncio.gather(*(program.run(*line.split()) for line in (*lines, "-v", "--version")))
+    runs = await asyncio.gather(*(program.run_afresh(*line.split()) for line in (*lines, "-v", "--version")))
     for ran in runs:
         assert ran.code == 0, ran.err
         assert ran.out
@@ -85,6 +85,16 @@ async def test_help_and_version_need_no_agent(agent: ScriptedAgent, program: Pro
     assert runs[-1].out == runs[-2].out
     assert runs[-1].out.startswith("dragoman ")
     assert agent.requests == []
+
+
+@pytest.mark.parametrize("line", ["send --help", "task list --help", "card get -h", "serve -h", "help", "-v", "bogus"])
+async def test_the_client_is_loaded_only_to_call_an_agent(program: Program, line: str) -> None:
+    """What a start costs is what it imports: the client and the event loop take longer than the interpreter itself."""
+    ran = await program.run_afresh(*line.split(), env={"PYTHONPROFILEIMPORTTIME": "1"})
+    loaded = {row.rpartition("|")[2].strip() for row in ran.err.splitlines() if row.startswith("import time:")}
+    assert "dragoman.cli.options" in loaded
+    assert not loaded & {"asyncio", "aiohttp", "dragoman.client", "dragoman.engine", "dragoman.server"}
+    assert ("msgspec" in loaded) == (line == "bogus")
 
 
 @pytest.mark.row("A2ACLI_CONFIG_001")
