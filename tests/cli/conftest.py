@@ -1,10 +1,11 @@
 """The program as people run it: a process of its own, an empty home, no terminal."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cli.nursery import Nursery
 from tests.cli.program import Program
 from tests.cli.scripted import BINDINGS, ScriptedAgent
 from tests.cli.serving import serving
@@ -27,7 +28,13 @@ def bound(request: pytest.FixtureRequest, agent: ScriptedAgent) -> ScriptedAgent
     return agent
 
 
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as opened:
+        yield opened
+
+
 @pytest.fixture
-def program(tmp_path: Path, agent: ScriptedAgent) -> Program:
+def program(tmp_path: Path, agent: ScriptedAgent, nursery: Nursery) -> Program:
     """The program, which finds the agent through its variable."""
-    return Program(tmp_path, {"A2ACLI_AGENT_CARD": agent.base})
+    return Program(tmp_path, {"A2ACLI_AGENT_CARD": agent.base}, nursery)

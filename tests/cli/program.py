@@ -1,4 +1,4 @@
-"""Runs the program in a process of its own and keeps what it wrote, apart and with times."""
+"""Runs the program in processes of their own and keeps what they wrote, apart and with times."""
 
 import asyncio
 import json
@@ -13,11 +13,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.cli.nursery import ROOT, Child, Nursery
+
 __all__ = ["Program", "Ran", "fields", "parsed_text"]
 
 LIMIT = 30.0
 """Seconds within which every run must end, on a busy machine too."""
-ROOT = Path(__file__).parents[2]
 _COMPILED = Path(tempfile.gettempdir()) / "dragoman-tests-compiled"
 
 
@@ -54,42 +55,34 @@ class Ran(NamedTuple):
 class Running:
     """A run that has not ended."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(self, child: Child) -> None:
+        self._child = child
         self._began = time.monotonic()
 
     async def line(self) -> str:
         """The next line of standard output."""
-        assert self._process.stdout is not None
-        return (await self._process.stdout.readline()).decode().rstrip("\n")
+        return (await self._child.stdout.readline()).decode().rstrip("\n")
 
     async def complaint(self) -> str:
         """The next line of standard error."""
-        assert self._process.stderr is not None
-        return (await self._process.stderr.readline()).decode().rstrip("\n")
+        return (await self._child.stderr.readline()).decode().rstrip("\n")
 
     def send(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
+        self._child.send_signal(number)
 
     async def code(self) -> int:
         """The exit code, once it has ended."""
-        return await self._process.wait()
+        return await self._child.wait()
 
-    async def ended(self, stdin: bytes | None = None) -> Ran:
-        process = self._process
-        assert process.stdout is not None
-        assert process.stderr is not None
-        if process.stdin is not None:
-            process.stdin.write(stdin or b"")
-            process.stdin.close()
-        reading = asyncio.create_task(process.stderr.read())
+    async def ended(self) -> Ran:
+        reading = asyncio.create_task(self._child.stderr.read())
         lines: list[bytes] = []
         arrivals: list[float] = []
-        async for line in process.stdout:
+        async for line in self._child.stdout:
             lines.append(line)
             arrivals.append(time.monotonic() - self._began)
         err = await reading
-        code = await process.wait()
+        code = await self._child.wait()
         seconds = time.monotonic() - self._began
         return Ran(code, b"".join(lines).decode(), err.decode(), seconds, tuple(arrivals))
 
@@ -97,12 +90,13 @@ class Running:
 class Program:
     """The command line with a home and working directory of its own."""
 
-    def __init__(self, place: Path, variables: Mapping[str, str]) -> None:
+    def __init__(self, place: Path, variables: Mapping[str, str], nursery: Nursery) -> None:
         self.home = place / "home"
         self.cwd = place / "work"
         self.home.mkdir()
         self.cwd.mkdir()
         self.variables = dict(variables)
+        self._nursery = nursery
 
     def environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
@@ -118,8 +112,25 @@ class Program:
 
     @asynccontextmanager
     async def started(
-        self, *args: str, env: Mapping[str, str] | None = None, piped: bool = False, out: int = asyncio.subprocess.PIPE
+        self, *args: str, env: Mapping[str, str] | None = None, stdin: bytes | None = None, out: int | None = None
     ) -> AsyncGenerator[Running, None]:
+        """The program, forked; `out` is a descriptor in place of a pipe."""
+        environment = self.environment(env or {})
+        async with asyncio.timeout(LIMIT):
+            child = await self._nursery.fork(args, cwd=self.cwd, env=environment, piped=stdin is not None, out=out)
+            try:
+                if stdin is not None:
+                    child.feed(stdin)
+                yield Running(child)
+            finally:
+                await child.end()
+
+    async def run(self, *args: str, env: Mapping[str, str] | None = None, stdin: bytes | None = None) -> Ran:
+        async with self.started(*args, env=env, stdin=stdin) as running:
+            return await running.ended()
+
+    async def run_afresh(self, *args: str, env: Mapping[str, str] | None = None, out: int | None = None) -> Ran:
+        """Runs it with an interpreter of its own, as a user does."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -127,21 +138,20 @@ class Program:
             *args,
             cwd=self.cwd,
             env=self.environment(env or {}),
-            stdin=asyncio.subprocess.PIPE if piped else asyncio.subprocess.DEVNULL,
-            stdout=out,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE if out is None else out,
             stderr=asyncio.subprocess.PIPE,
         )
+        began = time.monotonic()
         try:
             async with asyncio.timeout(LIMIT):
-                yield Running(process)
+                shown, complaints = await process.communicate()
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-
-    async def run(self, *args: str, env: Mapping[str, str] | None = None, stdin: bytes | None = None) -> Ran:
-        async with self.started(*args, env=env, piped=stdin is not None) as running:
-            return await running.ended(stdin)
+        assert process.returncode is not None
+        return Ran(process.returncode, (shown or b"").decode(), complaints.decode(), time.monotonic() - began, ())
 
 
 _FIELD = re.compile(r"([A-Z][A-Za-z ]*): (.*)")

@@ -77,11 +77,11 @@ async def test_a_failure_in_mid_stream_is_the_last_line(bound: ScriptedAgent, pr
 
 @pytest.mark.row("A2ACLI_OUT_003")
 async def test_each_line_is_there_when_its_event_is(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = always((state("WORKING", delay=0.5), state("COMPLETED", delay=0.5)))
+    agent.script = always((state("WORKING", delay=0.3), state("COMPLETED", delay=0.3)))
     ran = await program.run("send", "hi", "-o", "json", "--stream")
     assert len(ran.lines) == len(ran.out.splitlines()) == 3
     gaps = [later - earlier for earlier, later in zip(ran.arrivals, ran.arrivals[1:], strict=False)]
-    assert min(gaps) > 0.3
+    assert min(gaps) > 0.15
     assert ran.lines[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
@@ -117,7 +117,7 @@ async def test_each_local_condition_has_its_code_and_exit(agent: ScriptedAgent, 
         ("card", "get", "-a", "broken.json"): "A2ACLI_ERR_CARD_INVALID",
         ("card", "get", "-a", "http://127.0.0.1:1"): "A2ACLI_ERR_UNREACHABLE",
         ("send", "hi", "-a", "needy.json"): "A2ACLI_ERR_CREDENTIALS_MISSING",
-        ("task", "get", "t-1", "--wait", "--timeout", "1s"): "A2ACLI_ERR_TIMEOUT",
+        ("task", "get", "t-1", "--wait", "--timeout", "500ms"): "A2ACLI_ERR_TIMEOUT",
         ("send", "hi", "-a", "nowhere.json"): "A2ACLI_ERR_INTERNAL",
     }
     runs = await asyncio.gather(*(program.run(*words, "-o", "json") for words in conditions))
@@ -179,13 +179,12 @@ async def test_an_agent_cannot_forge_text_output(
 
 @pytest.mark.row("A2ACLI_OUT_005")
 async def test_a_terminal_changes_nothing(agent: ScriptedAgent, program: Program) -> None:
-    piped = await program.run("card", "get")
+    piped = await program.run_afresh("card", "get")
     reader, writer = os.openpty()
     try:
-        async with program.started("card", "get", out=writer) as running:
-            ended = asyncio.create_task(running.code())
-            shown = await asyncio.to_thread(_drained, reader, len(piped.out.splitlines()))
-            assert await ended == 0
+        running = asyncio.create_task(program.run_afresh("card", "get", out=writer))
+        shown = await asyncio.to_thread(_drained, reader, len(piped.out.splitlines()))
+        assert (await running).code == 0
     finally:
         os.close(writer)
         os.close(reader)

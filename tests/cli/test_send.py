@@ -34,25 +34,25 @@ async def test_send_starts_an_interaction(bound: ScriptedAgent, program: Program
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "polling"])
 async def test_send_waits_unless_told_not_to(agent: ScriptedAgent, program: Program, streaming: bool) -> None:
     agent.streaming = streaming
-    agent.script = always(done(delay=2.0))
+    agent.script = always(done(delay=0.8))
     waited, detached = await asyncio.gather(
-        program.run("send", "hello", "--poll-interval", "300ms"), program.run("send", "hello", "--async", "-o", "json")
+        program.run("send", "hello", "--poll-interval", "200ms"), program.run("send", "hello", "--async", "-o", "json")
     )
     assert waited.code == 0
-    assert waited.seconds >= 2.0
+    assert waited.seconds >= 0.8
     assert waited.fields["State"] == ["TASK_STATE_COMPLETED"]
     assert detached.code == 0
-    assert detached.seconds < waited.seconds - 0.5
+    assert detached.seconds < waited.seconds - 0.3
     assert detached.json["task"]["status"]["state"] == "TASK_STATE_SUBMITTED"
 
 
 @pytest.mark.row("A2ACLI_SEND_003")
 async def test_stream_shows_events_as_they_come(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = always((state("WORKING", delay=0.4), *done(delay=0.4)))
+    agent.script = always((state("WORKING", delay=0.2), *done(delay=0.2)))
     ran = await program.run("send", "hello", "--stream", "-o", "json")
     assert ran.code == 0
     assert [next(iter(event)) for event in ran.lines] == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
-    assert ran.arrivals[2] - ran.arrivals[0] > 0.5
+    assert ran.arrivals[2] - ran.arrivals[0] > 0.3
     assert agent.calls("GetTask") == []
 
 
@@ -252,7 +252,7 @@ async def test_nothing_is_remembered(agent: ScriptedAgent, program: Program) -> 
 
 @pytest.mark.row("A2ACLI_INTERACT_005")
 async def test_a_killed_wait_can_be_taken_up(agent: ScriptedAgent, program: Program) -> None:
-    agent.script = always(done("late", delay=1.0))
+    agent.script = always(done("late", delay=0.4))
     async with program.started("send", "slow") as running:
         label, _, task_id = (await running.line()).partition(": ")
         running.send(signal.SIGKILL)
