@@ -49,7 +49,9 @@ class Agent:
         capabilities: Replaces what `streaming` and `extensions` say.
         interfaces: Replaces the interfaces that are inferred.
         extended_card: The card for callers who ask for more; its presence declares the capability.
-        trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed.
+        trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed. What proxies
+            append counts, never what came before it: of `Forwarded` the element of the outermost trusted proxy in the
+            row, of `X-Forwarded-Proto`, `-Host` and `-Prefix` each the last.
         missing_version: How a request without `A2A-Version` is taken: `strict` refuses it, as the specification has
             it (section 3.6.2), `by-grammar` takes it for what it looks like.
         media_type: `accept` answers HTTP+JSON with `application/a2a+json` unless the caller accepts only

@@ -31,27 +31,51 @@ class Proxies:
 
 
 def base_url(scope: Mapping[str, Any], headers: Mapping[str, str], proxies: Proxies) -> str:
-    """The URL under which the caller reached the application, without a slash at the end."""
+    """The URL under which the caller reached the application, without a slash at the end.
+
+    Callers can send forwarding headers too, and proxies append to them, so they are read from the right, and only if
+    the peer is trusted. Of `Forwarded` that element counts which the outermost of an unbroken row of trusted proxies
+    has appended: each names the one before it (`for`). `X-Forwarded-*` name nobody, so of each the last element
+    counts, which the nearest proxy has appended. `Forwarded` goes before `X-Forwarded-*`.
+    """
     scheme, host, prefix = scope.get("scheme", "http"), headers.get("host", ""), scope.get("root_path", "")
     client = scope.get("client")
     if client and proxies.trust(client[0]):
-        forwarded = _forwarded(headers.get("forwarded", ""))
-        scheme = forwarded.get("proto") or _first(headers.get("x-forwarded-proto", "")) or scheme
-        host = forwarded.get("host") or _first(headers.get("x-forwarded-host", "")) or host
-        prefix = _first(headers.get("x-forwarded-prefix", "")).rstrip("/") + prefix
-    if not host:
-        server = scope.get("server") or ("localhost", None)
-        host = server[0] if server[1] is None else f"{server[0]}:{server[1]}"
+        forwarded = _forwarded(headers.get("forwarded", ""), proxies)
+        scheme = forwarded.get("proto") or _last(headers.get("x-forwarded-proto", "")) or scheme
+        host = forwarded.get("host") or _last(headers.get("x-forwarded-host", "")) or host
+        prefix = _last(headers.get("x-forwarded-prefix", "")).rstrip("/") + prefix
     if scheme in ("ws", "wss"):
         scheme = scheme.replace("ws", "http")
-    return f"{scheme}://{host}{prefix}".rstrip("/")
+    return f"{scheme}://{host or _own_host(scope)}{prefix}".rstrip("/")
 
 
-def _first(value: str) -> str:
-    return value.partition(",")[0].strip()
+def _own_host(scope: Mapping[str, Any]) -> str:
+    """The address that the server listens at; a socket in the file system is on this machine."""
+    host, port = scope.get("server") or ("localhost", None)
+    if port is None:
+        return "localhost"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _forwarded(value: str) -> dict[str, str]:
-    """The first hop of a `Forwarded` header (RFC 7239)."""
-    pairs = (pair.partition("=") for pair in _first(value).split(";"))
-    return {name.strip().lower(): word.strip().strip('"') for name, _, word in pairs}
+def _last(value: str) -> str:
+    return value.rpartition(",")[2].strip()
+
+
+def _forwarded(value: str, proxies: Proxies) -> dict[str, str]:
+    """The hop of a `Forwarded` header (RFC 7239) that the outermost trusted proxy has seen."""
+    hop: dict[str, str] = {}
+    # Split at every comma: a quote that the caller left open must not swallow what a proxy has appended.
+    for element in reversed(value.split(",")):
+        pairs = (pair.partition("=") for pair in element.split(";"))
+        hop = {name.strip().lower(): word.strip().strip('"') for name, _, word in pairs}
+        if not proxies.trust(_address(hop.get("for", ""))):
+            break
+    return hop
+
+
+def _address(node: str) -> str:
+    """The address of a node, which may be given with a port, then an IPv6 address is in brackets."""
+    if node.startswith("["):
+        return node[1:].partition("]")[0]
+    return node.partition(":")[0]

@@ -122,8 +122,8 @@ def test_a_path_is_raw_and_relative_to_the_mount(scope: dict[str, Any], path: st
     assert request_path(scope) == path
 
 
-FORWARDED = {"forwarded": 'for=1.2.3.4;proto=https;host="agents.example:8443", for=5.6.7.8;host=other'}
-X_FORWARDED = {"x-forwarded-proto": "https", "x-forwarded-host": "agents.example", "x-forwarded-prefix": "/api/"}
+FORWARDED = {"forwarded": 'for=5.6.7.8;host=other, for=1.2.3.4;proto=https;host="agents.example:8443"'}
+X_FORWARDED = {"x-forwarded-proto": "https", "x-forwarded-host": "other, agents.example", "x-forwarded-prefix": "/api/"}
 
 
 def url(client: str, headers: dict[str, str], **members: Any) -> str:
@@ -150,6 +150,37 @@ def test_a_trusted_proxy_says_where_the_caller_is(proxy: str) -> None:
     assert url(proxy, FORWARDED, root_path="/x") == "https://agents.example:8443/x"
     assert url(proxy, X_FORWARDED, root_path="/x") == "https://agents.example/api/x"
     assert url(proxy, {}) == "http://inside:9999"
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "host"),
+    [
+        ("host=evil, for=1.2.3.4;host=outer, for=10.0.0.2;host=inner", "outer"),
+        ("host=evil, for=1.2.3.4;host=outer, for=10.0.0.2:80;host=middle, for=10.0.0.3", "outer"),
+        ('host=evil, for="[2001:db8::1]:4711";host=outer, for="[::1]";host=inner', "outer"),
+        ("for=10.0.0.9;host=evil, for=unknown;host=outer", "outer"),
+        ('for=1.1.1.1;host="evil, for=1.2.3.4;host=outer', "outer"),
+        ("for=10.0.0.9;host=own", "own"),
+        ("host=evil, for=1.2.3.4", "inside:9999"),
+    ],
+)
+def test_of_many_hops_the_outermost_trusted_proxy_is_believed(forwarded: str, host: str) -> None:
+    assert url("10.1.2.3", {"forwarded": forwarded}) == f"http://{host}"
+
+
+def test_what_the_caller_put_before_a_proxys_word_is_not_believed() -> None:
+    headers = {"proto": "gopher, https", "host": "evil.example, agents.example", "prefix": "/evil, /api"}
+    assert url("10.1.2.3", {f"x-forwarded-{name}": word for name, word in headers.items()}) == (
+        "https://agents.example/api"
+    )
+
+
+@pytest.mark.parametrize(
+    ("server", "host"),
+    [(("/run/agent.sock", None), "localhost"), (None, "localhost"), (("::1", 9999), "[::1]:9999")],
+)
+def test_without_a_host_header_the_base_url_has_a_host_still(server: object, host: str) -> None:
+    assert base_url({"server": server}, {}, Proxies([])) == f"http://{host}"
 
 
 def test_what_is_no_network_is_no_proxy() -> None:
