@@ -1,18 +1,24 @@
 """The error tree: what went wrong and whose fault it is, without codes.
 
     DragomanError
-    |-- A2AError         goes over the wire: the server raises it, the client receives the same class
-    |   `-- one leaf for each error of specification sections 3.3.2 and 9.5
-    |-- TransportError   the client could not talk to the agent
+    |-- A2AError                goes over the wire: the server raises it, the client receives the same class
+    |   |-- TaskNotFoundError, TaskNotCancelableError, PushNotificationNotSupportedError,
+    |   |   UnsupportedOperationError, ContentTypeNotSupportedError, InvalidAgentResponseError,
+    |   |   ExtendedAgentCardNotConfiguredError, ExtensionSupportRequiredError, VersionNotSupportedError
+    |   |-- ParseError, MethodNotFoundError, InvalidParamsError, InternalError
+    |   |-- InvalidRequestError
+    |   |   `-- RequestTooLargeError
+    |   `-- UnauthenticatedError, PermissionDeniedError, UnavailableError
+    |-- TransportError          the client could not talk to the agent
     |   |-- ConnectFailed, TimedOut
-    |   `-- ReplyMalformed   the agent's fault, with an excerpt
-    |-- StoreError       stays inside the process
-    |   |-- Fenced, InboxPending, StoreUnavailable
-    |   `-- StoreInUse
-    |-- TaskFailed, InputRequired   how a task ended, seen from the client
-    `-- ConfigurationError          the agent was put together wrongly
+    |   `-- ReplyMalformed      the agent's fault, with an excerpt
+    |-- StoreError              stays inside the process
+    |   `-- Fenced, InboxPending, StoreUnavailable, StoreInUse
+    `-- ConfigurationError      the agent was put together wrongly
 
-Codes of the bindings are in `dragoman.dialects.status`, in one table.
+The first group under `A2AError` is of specification section 3.3.2, the second and third are of section 9.5. Parts
+that need errors of their own derive them from these. Codes of the bindings are in `dragoman.dialects.status`, in one
+table.
 """
 
 from collections.abc import Sequence

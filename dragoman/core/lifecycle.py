@@ -10,20 +10,9 @@ import msgspec
 
 from dragoman.types.content import Artifact, Message, Part
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
-from dragoman.types.task import Task, TaskState
+from dragoman.types.task import Task
 
-__all__ = ["fold", "joined", "may_follow", "status_of"]
-
-_OPEN = frozenset(TaskState) - {TaskState.UNSPECIFIED}
-_FOLLOWS: dict[TaskState, frozenset[TaskState]] = {
-    state: frozenset() if state.terminal else _OPEN - ({TaskState.SUBMITTED} if state.interrupted else set())
-    for state in TaskState
-}
-
-
-def may_follow(state: TaskState, then: TaskState) -> bool:
-    """Whether a task in `state` may get a status `then`. Nothing follows a terminal state."""
-    return then in _FOLLOWS[state]
+__all__ = ["fold", "joined", "status_of"]
 
 
 def fold(task: Task, updates: Iterable[tuple[TaskUpdate, Message | None]]) -> Task:

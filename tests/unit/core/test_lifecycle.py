@@ -1,12 +1,9 @@
 """What events do to a task."""
 
-from itertools import product
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.core.lifecycle import fold, joined, may_follow, status_of
+from dragoman.core.lifecycle import fold, joined, status_of
 from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.json import JsonObject
@@ -47,14 +44,6 @@ def text(value: str) -> Part:
 
 def after(*updates: TaskUpdate, task: Task = TASK) -> Task:
     return fold(task, [(update, None) for update in updates])
-
-
-@pytest.mark.parametrize(("state", "then"), list(product(TaskState, TaskState)))
-def test_what_may_follow_what(state: TaskState, then: TaskState) -> None:
-    allowed = not state.terminal and then is not TaskState.UNSPECIFIED
-    if state.interrupted:
-        allowed = allowed and then is not TaskState.SUBMITTED
-    assert may_follow(state, then) is allowed
 
 
 def test_no_event_changes_nothing() -> None:
