@@ -32,12 +32,11 @@ class Opened(msgspec.Struct):
     params: Raw = Raw(b"{}")
 
 
-class ResultResponse(msgspec.Struct):
-    """A result on its way out; `result` is anything that msgspec encodes."""
+class ResultResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
+    """A result on its way out; `result` is anything that msgspec encodes. A tag is written before all else."""
 
     id: Id
     result: Any
-    jsonrpc: str = "2.0"
 
 
 class ErrorObject(msgspec.Struct, omit_defaults=True):
@@ -46,10 +45,9 @@ class ErrorObject(msgspec.Struct, omit_defaults=True):
     data: list[Any] = []
 
 
-class ErrorResponse(msgspec.Struct):
+class ErrorResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
     id: Id
     error: ErrorObject
-    jsonrpc: str = "2.0"
 
 
 class Response(msgspec.Struct):

@@ -76,6 +76,16 @@ async def test_an_extended_card_that_is_there_is_given(serve: Serve) -> None:
     assert (await wire.call("GetExtendedAgentCard"))["name"] == "More of it"
 
 
+@requirement("R-13.3-03", "R-13.3-08")
+async def test_an_extended_card_has_its_version_and_is_kept_by_nobody(serve: Serve) -> None:
+    more = msgspec.structs.replace(echo().card, version="7")
+    wire = await serve(echo(extended_card=more))
+    assert (await wire.call("GetExtendedAgentCard"))["version"] == "7"
+    reply = await wire.reply("GetExtendedAgentCard")
+    assert reply.headers["cache-control"] == "private, no-store"
+    assert "cache-control" not in (await wire.reply("ListTasks")).headers
+
+
 def extended(*, required: bool) -> Agent:
     agent = Agent(
         "Extended",

@@ -14,7 +14,7 @@ from dragoman.dialects.envelope import ErrorObject, ErrorResponse, Opened, Respo
 from dragoman.dialects.parameters import headers_of, parameters_of
 from dragoman.dialects.sse import frame
 from dragoman.dialects.status import status_of
-from dragoman.dialects.v1_0.codecs import REQUESTS, RESULTS
+from dragoman.dialects.v1_0.codecs import BESIDE_RESULT, REQUESTS, RESULTS
 from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
 from dragoman.errors import A2AError, ContentTypeNotSupportedError, MethodNotFoundError, ReplyMalformed
 from dragoman.operations import OPERATIONS, Operation
@@ -24,6 +24,8 @@ __all__ = ["JsonRpc"]
 
 _OWN_STATUS = frozenset({401, 403, 413, 503})
 _JSON = {"content-type": "application/json"}
+# One HTTP exchange has one request, so its id need not be unique.
+_ID = 1
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -37,13 +39,12 @@ _encode = msgspec.json.Encoder().encode
 _response = msgspec.json.Decoder(Response)
 
 
-class _Request(msgspec.Struct):
-    """A request on its way out. One HTTP exchange has one request, so the id need not be unique."""
+class _Request(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
+    """A request on its way out."""
 
+    id: int
     method: str
     params: Any
-    id: int = 1
-    jsonrpc: str = "2.0"
 
 
 class JsonRpc:
@@ -71,7 +72,8 @@ class JsonRpc:
     def encode_result(self, call: Call, result: Any) -> HttpReply:
         codec = RESULTS[call.operation]
         value = None if codec is None else codec.write(result)
-        return HttpReply(200, dict(_JSON), _encode(ResultResponse(call.reply_to, value)))
+        headers = _JSON | BESIDE_RESULT.get(call.operation, {})
+        return HttpReply(200, headers, _encode(ResultResponse(call.reply_to, value)))
 
     def encode_event(self, call: Call, event: StreamEvent, seq: int | None) -> bytes:
         codec = RESULTS[call.operation]
@@ -94,7 +96,7 @@ class JsonRpc:
         headers = headers_of(target.parameters, self.version)
         headers["content-type"] = "application/json"
         headers["accept"] = "text/event-stream, application/json" if operation.streams else "application/json"
-        return HttpRequest("POST", "", "", headers, _encode(_Request(operation.name, params)))
+        return HttpRequest("POST", "", "", headers, _encode(_Request(_ID, operation.name, params)))
 
     def decode_result(self, operation: Operation, reply: HttpReply) -> Any:
         if not 200 <= reply.status < 300:  # noqa: PLR2004 -- the range of success

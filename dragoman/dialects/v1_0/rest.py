@@ -15,7 +15,7 @@ from dragoman.dialects.codec import parse_json
 from dragoman.dialects.parameters import headers_of, parameters_of
 from dragoman.dialects.sse import frame
 from dragoman.dialects.status import status_of
-from dragoman.dialects.v1_0.codecs import REQUESTS, RESULTS
+from dragoman.dialects.v1_0.codecs import BESIDE_RESULT, REQUESTS, RESULTS
 from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
 from dragoman.dialects.v1_0.routes import Route, Routes
 from dragoman.errors import (
@@ -104,7 +104,7 @@ class Rest:
         codec = RESULTS[call.operation]
         body = b"{}" if codec is None else _encode(codec.write(result))
         media = call.reply_to.media_type if isinstance(call.reply_to, _ReplyTo) else self._answer_type("")
-        return HttpReply(200, {"content-type": media}, body)
+        return HttpReply(200, {"content-type": media, **BESIDE_RESULT.get(call.operation, {})}, body)
 
     def encode_event(self, call: Call, event: StreamEvent, seq: int | None) -> bytes:
         codec = RESULTS[call.operation]

@@ -142,6 +142,15 @@ def test_an_error_carries_typed_details() -> None:
     }
 
 
+def test_people_read_what_a_message_is_before_its_content() -> None:
+    call = Call(operations.DELETE_PUSH_CONFIG, None, ServiceParameters(), 1)
+    result = DIALECT.encode_result(call, None)
+    failure = DIALECT.encode_error(errors.TaskNotFoundError("gone"), "x")
+    request = DIALECT.encode_request(operations.GET_TASK, types.GetTaskRequest(id="t"), Target())
+    orders = [list(msgspec.json.decode(each.body)) for each in (result, failure, request)]
+    assert orders == [["jsonrpc", "id", "result"], ["jsonrpc", "id", "error"], ["jsonrpc", "id", "method", "params"]]
+
+
 def test_deleting_answers_null() -> None:
     call = Call(operations.DELETE_PUSH_CONFIG, None, ServiceParameters(), 1)
     assert msgspec.json.decode(DIALECT.encode_result(call, None).body) == {"jsonrpc": "2.0", "id": 1, "result": None}
