@@ -7,6 +7,7 @@ from dragoman.errors import Fenced, StoreUnavailable
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Page, Posted, Query, Selector, Stored, TurnStart
 from dragoman.stores.held import Held, checked_status
+from dragoman.stores.record import check
 from dragoman.types.content import Message
 from dragoman.types.task import TaskState
 
@@ -36,6 +37,7 @@ class MemoryStore:
     async def create(self, new: NewTask) -> None:
         self._check_open()
         task_id = new.task.id
+        check((new.task, new.start))
         if task_id in self._tasks:
             raise ValueError(f"Task id {task_id} is taken")
         self._tasks[task_id] = held = Held.created(new)
@@ -48,6 +50,7 @@ class MemoryStore:
     async def commit(self, commit: Commit) -> None:
         self._check_open()
         status = checked_status(commit)
+        check((commit.entries, commit.memos) if commit.memos else commit.entries)
         held = self._tasks.get(commit.task_id)
         if held is None:
             raise Fenced(f"Task {commit.task_id} does not exist")
@@ -92,6 +95,7 @@ class MemoryStore:
 
     async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> int:
         self._check_open()
+        check((message, start))
         held = self._seen(task_id, scope)
         if held is None or held.state.terminal:
             raise Fenced(f"Task {task_id} takes no message")

@@ -16,6 +16,7 @@ from dragoman.types.task import Task
 __all__ = [
     "FORM",
     "Letter",
+    "check",
     "decode_artifacts",
     "decode_entries",
     "decode_letter",
@@ -44,7 +45,10 @@ class _Record(msgspec.Struct, Generic[T], array_like=True):
     value: T
 
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+_encode = _encoder.encode
+_encode_into = _encoder.encode_into
+_unused = bytearray()
 _tasks = msgspec.json.Decoder(_Record[Task])
 _artifacts = msgspec.json.Decoder(_Record[tuple[Artifact, ...]])
 _entries = msgspec.json.Decoder(_Record[tuple[Entry, ...]])
@@ -56,6 +60,11 @@ _letters = msgspec.json.Decoder(_Record[Letter])
 def encode(value: tuple[Entry, ...] | TurnStart | Memo | Letter) -> bytes:
     """The record of a value."""
     return _encode((FORM, value))
+
+
+def check(value: object) -> None:
+    """Raises what `encode` raises for a value that has no record."""
+    _encode_into(value, _unused)
 
 
 def encode_task(task: Task) -> tuple[bytes, bytes]:

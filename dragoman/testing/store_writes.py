@@ -3,6 +3,7 @@
 # ruff: noqa: PLR2004 -- numbers here are the tests' own
 
 import asyncio
+from typing import cast
 
 import msgspec
 
@@ -11,13 +12,18 @@ from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Commit, Memo, Selector, TaskStore, TurnStart
 from dragoman.testing.expect import refused
 from dragoman.testing.story import Narrator, Story, stored
-from dragoman.types.content import Message, Role
-from dragoman.types.task import TaskState
+from dragoman.types.content import Message, Part, Role
+from dragoman.types.json import Json
+from dragoman.types.task import Task, TaskState
 
 __all__ = ["WriteContract", "stored"]
 
 PATIENCE = 60.0
 """Seconds that any of these tests may wait."""
+
+
+def _said(task: Task, message: Message) -> Task:
+    return msgspec.structs.replace(task, history=(message,))
 
 
 class WriteContract:
@@ -36,6 +42,25 @@ class WriteContract:
         with refused(ValueError):
             await store.create(story.new)
         assert (await stored(store, story)).task == story.expected
+
+    async def test_what_has_no_stored_form_is_refused_and_leaves_nothing(self, store: TaskStore) -> None:
+        narrator = Narrator(store)
+        story = await narrator.begun()
+        half, foreign = Part(text="half a pair: \ud800"), Part(data=cast("Json", object()))
+        for error, part in ((ValueError, half), (TypeError, foreign)):
+            message = Message(message_id="m", role=Role.USER, parts=(part,))
+            fresh, rival = narrator.story(), Story(narrator, story.new)
+            with refused(error):
+                await store.create(msgspec.structs.replace(fresh.new, task=_said(fresh.new.task, message)))
+            with refused(error):
+                await store.commit(rival.change(rival.status(TaskState.WORKING, message)))
+            with refused(error):
+                await store.commit(rival.change(memos=(Memo(kind="ask", key="k", turn=1, message=message),)))
+            with refused(error):
+                await store.post(story.id, story.scope, message, TurnStart())
+            assert await store.get(fresh.id, fresh.scope) is None
+        assert (await stored(store, story)).task == story.new.task
+        assert (await store.inbox(story.id), await store.memos(story.id, 1)) == ((), ())
 
     async def test_a_change_is_seen_as_soon_as_it_is_made(self, store: TaskStore) -> None:
         story = await Narrator(store).begun()
