@@ -61,9 +61,10 @@ class Client:
     Safe to use from many tasks of one event loop.
     """
 
-    def __init__(self, link: Link, *, poll_interval: float = 0.5) -> None:
+    def __init__(self, link: Link, *, poll_interval: float = 0.5, patience: float = 300.0) -> None:
         self._link = link
         self._poll_interval = poll_interval
+        self._patience = patience
         self._extended: AgentCard | None = None
 
     async def __aenter__(self) -> Self:
@@ -206,8 +207,8 @@ class Client:
     ) -> AsyncGenerator[StreamEvent, None]:
         channel = await self._link.channel()
         streaming = await self._offers("streaming")
-        following = followed(channel, view, first, streaming=streaming, interval=self._poll_interval)
-        async with aclosing(following) as events:
+        pace = {"interval": self._poll_interval, "patience": self._patience}
+        async with aclosing(followed(channel, view, first, streaming=streaming, **pace)) as events:
             async for event in events:
                 yield event
 

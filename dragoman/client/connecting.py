@@ -54,7 +54,8 @@ def connect(
         extensions: URIs of extensions, named in every request.
         headers: sent with every request, the card's included.
         connect_timeout: seconds that a connection may take.
-        idle_timeout: seconds in which nothing may come. There is no limit on the whole, tasks may take days.
+        idle_timeout: seconds in which nothing may come, news after a reply included. There is no limit on the whole,
+            tasks may take days.
         poll_interval: seconds between looks at a task where there is no stream, growing to ten times that.
         verify: False accepts any certificate; an `SSLContext` brings certificates and authorities of one's own.
         channels: makers of channels for custom bindings, by the binding's name or URI.
@@ -64,7 +65,7 @@ def connect(
     named = {name.lower(): value for name, value in (headers or {}).items()}
     if isinstance(agent, InProcess):
         parameters = ServiceParameters(version="1.0", extensions=tuple(extensions))
-        return Client(LocalLink(agent, parameters), poll_interval=poll_interval)
+        return Client(LocalLink(agent, parameters), poll_interval=poll_interval, patience=idle_timeout)
     transport = http or AiohttpTransport(connect_timeout=connect_timeout, idle_timeout=idle_timeout, verify=verify)
     options = ChannelOptions(
         extensions=tuple(extensions), headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout
@@ -80,7 +81,8 @@ def connect(
         return Route(candidates(card, _DIALECTS, versions=versions, bindings=bindings, custom=custom), opened)
 
     source = _source(agent, transport, cards or CardCache(), named)
-    return Client(RemoteLink(source, plan, None if http else transport), poll_interval=poll_interval)
+    link = RemoteLink(source, plan, None if http else transport)
+    return Client(link, poll_interval=poll_interval, patience=idle_timeout)
 
 
 def _source(

@@ -36,12 +36,13 @@ _NO_SUBSCRIPTION = (UnsupportedOperationError, InvalidParamsError, MethodNotFoun
 
 
 async def followed(
-    channel: Channel, view: TaskView, first: Events | None, *, streaming: bool, interval: float
+    channel: Channel, view: TaskView, first: Events | None, *, streaming: bool, interval: float, patience: float
 ) -> Events:
     """The events of `first`, and after a cut those of new subscriptions, or what polling finds; all added to `view`.
 
     Ends after the event that ends the task, or when a stream ends in a settled state. After a cut the next event is
     the Task, which replaces what came before. Pauses between attempts grow from `interval` seconds to ten times that.
+    A question that was answered is taken for the agent's word again after `patience` seconds without news.
 
     Raises:
         A2AError: the agent's word.
@@ -60,7 +61,7 @@ async def followed(
             pauses.failures += 1
             if view.task_id is None or pauses.failures >= ATTEMPTS:
                 raise
-        if view.settled:
+        if view.settled or (view.overtaken and pauses.quiet_seconds >= patience):
             return
         if view.task_id is None:
             raise ReplyMalformed("The stream ended before it said anything")
@@ -113,12 +114,18 @@ class _Pauses:
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
-        self._next = 0.0
-        self.failures = 0
+        self._clock = asyncio.get_running_loop().time
+        self.reset()
 
     def reset(self) -> None:
         self._next = 0.0
+        self._heard = self._clock()
         self.failures = 0
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How long there has been no news."""
+        return self._clock() - self._heard
 
     async def wait(self) -> None:
         await asyncio.sleep(self._next)

@@ -13,7 +13,7 @@ from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
 from dragoman.types.json import JsonObject
 from dragoman.types.requests import CancelTaskRequest, GetTaskRequest
-from dragoman.types.task import Task, TaskState
+from dragoman.types.task import Task, TaskState, TaskStatus
 
 if TYPE_CHECKING:
     from dragoman.client.client import Client
@@ -27,9 +27,10 @@ Follow = Callable[[TaskView], AsyncGenerator[StreamEvent, None]]
 class TaskHandle:
     """One task of one agent. `task` is what was last seen of it; every method that asks the agent renews it."""
 
-    def __init__(self, client: "Client", task: Task, follow: Follow) -> None:
+    def __init__(self, client: "Client", task: Task, follow: Follow, answered: TaskStatus | None = None) -> None:
         self._client = client
         self._follow = follow
+        self._answered = answered
         self.task = task
 
     def __repr__(self) -> str:
@@ -50,11 +51,14 @@ class TaskHandle:
     async def result(self) -> Task:
         """The completed task; waits for it as long as it takes.
 
+        Where this handle came of a reply and the agent still shows the question that was answered, that is no end: it
+        is one only if nothing else comes within the idle time-out.
+
         Raises:
             TaskFailed: it ended as failed, rejected or canceled.
             InputRequired: it waits for an answer; `AuthRequired` if for an authorization.
         """
-        view = TaskView(self.task)
+        view = TaskView(self.task, answered=self._answered)
         if not view.settled:
             await settled(view, self._follow(view))
         self.task = view.task or self.task
@@ -77,7 +81,7 @@ class TaskHandle:
 
         Where the agent does not stream, the Task each time it has changed. After a cut the next event is the Task.
         """
-        view = TaskView(task_id=self.id)
+        view = TaskView(task_id=self.id, answered=self._answered)
         async with aclosing(self._follow(view)) as events:
             async for event in events:
                 self.task = view.task or self.task
@@ -92,7 +96,9 @@ class TaskHandle:
         answer = await self._client.start(content, task_id=self.id, context_id=self.context_id, **options)
         if isinstance(answer, Message):
             raise InvalidAgentResponseError("The agent answered a follow-up with a message instead of the task")
-        return answer
+        question = self.task.status
+        told_apart = question.timestamp is not None or question.message is not None
+        return TaskHandle(self._client, answer.task, self._follow, question if told_apart else None)
 
     async def refresh(self, *, history_length: int | None = None) -> Task:
         """The task as it is now."""

@@ -16,8 +16,11 @@ class TaskView:
     Reading `task` costs as much as the task; adding an event costs as much as the event.
     """
 
-    def __init__(self, task: Task | None = None, *, task_id: str | None = None) -> None:
+    def __init__(
+        self, task: Task | None = None, *, task_id: str | None = None, answered: TaskStatus | None = None
+    ) -> None:
         self._task = task
+        self._answered = answered
         self.task_id = task_id if task is None else task.id
         """The task that events are about, once that is known."""
         self.partial = False
@@ -55,8 +58,14 @@ class TaskView:
 
     @property
     def settled(self) -> bool:
-        """Whether there is nothing to wait for: a direct answer, an end, or a question."""
-        return self.message is not None or self.state.settled
+        """Whether there is nothing to wait for: a direct answer, an end, or a question that was not `answered` yet."""
+        return self.message is not None or (self.state.settled and not self.overtaken)
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the task still shows the question that the caller has answered; told by time stamp and message."""
+        seen, told = self._answered, self._task
+        return seen is not None and told is not None and told.status == seen and told.state.interrupted
 
     @property
     def ended(self) -> bool:

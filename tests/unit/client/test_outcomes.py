@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import AuthRequired, InputRequired, Message, Task, TaskFailed, TaskHandle, connect
+from dragoman import AuthRequired, Client, InputRequired, Message, Task, TaskFailed, TaskHandle, connect
 from dragoman.errors import (
     ExtendedAgentCardNotConfiguredError,
     PushNotificationNotSupportedError,
@@ -109,6 +109,65 @@ async def test_a_question_is_answered_in_its_task_and_context(agent: Script) -> 
     first, second = agent.asked("SendStreamingMessage")[0].params["message"], params["message"]
     assert first["messageId"] != second["messageId"]
     assert "taskId" not in first
+
+
+ASKED = task("INPUT_REQUIRED", said="up?")
+
+
+async def answered(client: Client) -> TaskHandle:
+    """A reply to the question of the task, on its way."""
+    with pytest.raises(InputRequired) as raised:
+        await client.ask("count")
+    return await raised.value.handle.reply("yes")
+
+
+@pytest.mark.parametrize("streaming", [True, False], ids=["stream", "polls"])
+async def test_a_question_that_was_answered_is_not_asked_again(agent: Script, streaming: bool) -> None:
+    agent.offer(capabilities={"streaming": streaming})
+    agent.answers["SendStreamingMessage"] = [events({"task": ASKED})]
+    agent.answers["SendMessage"] = [result({"task": ASKED})]
+    agent.answers["SubscribeToTask"] = [
+        events({"task": ASKED}),
+        events({"task": ASKED}, status("WORKING"), chunk("up", append=False), status("COMPLETED")),
+    ]
+    agent.answers["GetTask"] = [result(ASKED), result(ASKED), result(task("COMPLETED", "up"))]
+    async with connect(agent.url, poll_interval=0.001) as client:
+        going = await answered(client)
+        assert going.state is TaskState.INPUT_REQUIRED
+        assert (await going.result()).text == "up"
+
+
+async def test_another_question_is_asked_at_once(agent: Script) -> None:
+    agent.offer(capabilities={})
+    other = task("INPUT_REQUIRED", said="down?")
+    agent.answers["SendMessage"] = [result({"task": ASKED}), result({"task": ASKED})]
+    agent.answers["GetTask"] = [result(ASKED), result(other)]
+    async with connect(agent.url, poll_interval=0.001) as client:
+        going = await answered(client)
+        with pytest.raises(InputRequired, match=r"down\?"):
+            await going.result()
+
+
+async def test_a_question_that_stays_is_asked_again_in_the_end(agent: Script) -> None:
+    agent.offer(capabilities={})
+    agent.answers["SendMessage"] = [result({"task": ASKED})]
+    agent.answers["GetTask"] = [result(ASKED)]
+    async with connect(agent.url, poll_interval=0.001, idle_timeout=0.05) as client:
+        going = await answered(client)
+        with pytest.raises(InputRequired, match=r"up\?"):
+            await going.result()
+    assert len(agent.asked("GetTask")) > 1
+
+
+async def test_questions_that_cannot_be_told_apart_are_all_asked(agent: Script) -> None:
+    agent.offer(capabilities={})
+    bare = task("INPUT_REQUIRED")
+    del bare["status"]["timestamp"]
+    agent.answers["SendMessage"] = [result({"task": bare})]
+    async with connect(agent.url) as client:
+        with pytest.raises(InputRequired):
+            await (await answered(client)).result()
+    assert agent.asked("GetTask") == []
 
 
 async def test_start_gives_a_handle_or_the_direct_answer(agent: Script) -> None:
