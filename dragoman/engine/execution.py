@@ -68,7 +68,7 @@ class Execution:
         self.task_id = stored.task.id
         self._world = world
         self._stored = stored
-        self._log = TaskLog(world, stored, lambda: self._stop_reason is Stop.WORKER_LOST)
+        self._log = TaskLog(world, stored)
         self._memos = memos
         self._references = references
         self._ended = ended
@@ -181,15 +181,16 @@ class Execution:
 
     async def _calmed(self, ending: Ending) -> None:
         """Takes back the cancellation that stopped the handler, so that the end of the turn can be stored."""
-        assert self._runner is not None
-        if not self._runner.cancelling():
+        runner = asyncio.current_task()
+        assert runner is not None
+        if not runner.cancelling():
             return
         if not self._stopping:
             raise asyncio.CancelledError
         if not isinstance(ending, asyncio.CancelledError):
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)  # it was asked for and has not come: here it comes
-        while self._runner.uncancel():
+        while runner.uncancel():
             pass
 
     async def _end_turn(self, turn: RunningTurn, ending: Ending) -> bool:
@@ -293,6 +294,7 @@ class Execution:
     def _stop(self, reason: Stop) -> None:
         if self._stop_reason is None and not self._over:
             self._stop_reason = reason
+            self._log.hasty = reason is Stop.WORKER_LOST
             self._cancel_handler()
 
     def _cancel_handler(self) -> None:
@@ -306,6 +308,8 @@ class Execution:
 
     def _finish(self) -> None:
         self._over = True
+        # The asyncio task holds this execution; without the way back neither has to wait for the garbage collector.
+        self._runner = None
         self._turn.close()
         _let_go(self._waiters)
         _let_go(self._callers)

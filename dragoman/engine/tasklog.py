@@ -30,22 +30,22 @@ Updates = Sequence[tuple[TaskUpdate, Message | None]]
 class TaskLog:
     """Continues the log of one task under one epoch. One change at a time.
 
-    While the store is unavailable a change waits for it, until `given_up` says that there is no time left.
+    While the store is unavailable a change waits for it, until `hasty` is set because there is no time left.
     """
 
     __slots__ = (
         "_base",
         "_base_size",
         "_epoch",
-        "_given_up",
         "_seq",
         "_tail",
         "_tail_size",
         "_world",
+        "hasty",
         "task_id",
     )
 
-    def __init__(self, world: World, stored: Stored, given_up: Callable[[], bool]) -> None:
+    def __init__(self, world: World, stored: Stored) -> None:
         self._world = world
         self._epoch = stored.epoch
         self._seq = stored.seq
@@ -53,7 +53,7 @@ class TaskLog:
         self._base_size = 0
         self._tail: list[tuple[TaskUpdate, Message | None]] = []
         self._tail_size = 0
-        self._given_up = given_up
+        self.hasty = False
         self.task_id = stored.task.id
 
     @property
@@ -109,7 +109,7 @@ class TaskLog:
 
     async def insist(self, call: Callable[[], Awaitable[T]]) -> T:
         """The result of this call of the store, made again while the store is unavailable."""
-        return await until_available(call, self.task_id, given_up=self._given_up)
+        return await until_available(call, self.task_id, given_up=lambda: self.hasty)
 
     def _snapshot(self, updates: Updates, *, needed: bool) -> Task | None:
         """The task after these updates, if one is needed, or if folding the log has become dear."""

@@ -194,6 +194,7 @@ class RunningTurn:
     def close(self) -> None:
         """Nothing may be emitted any more, and nobody is left waiting."""
         self.closed = True
+        self._wake = _nobody
         for future in self._room:
             future.cancel()
         for _, future in self._memos:
@@ -222,3 +223,7 @@ class RunningTurn:
             raise Parked
         if self.closed:
             raise asyncio.CancelledError
+
+
+def _nobody() -> None:
+    """Wakes the execution of a closed turn: it has let go of it, and must not be kept by it."""
