@@ -18,7 +18,6 @@ MAX_REDIRECTS = 5
 # Less than the five seconds after which common servers drop an idle connection: a request sent into a connection
 # that is being closed could not be repeated.
 KEEP_ALIVE = 4.0
-CHUNK = 64 * 1024
 
 
 class HttpResponse(Protocol):

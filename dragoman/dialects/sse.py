@@ -6,10 +6,8 @@ import msgspec
 
 from dragoman.errors import ReplyMalformed
 
-__all__ = ["COMMENT", "EventReader", "ServerSentEvent", "frame"]
+__all__ = ["EventReader", "ServerSentEvent", "frame"]
 
-COMMENT = b":\n\n"
-"""Says nothing, and keeps the connection alive."""
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -89,7 +87,8 @@ class EventReader:
     def _read_field(self, name: bytes, value: str) -> None:
         if name == b"data":
             self._data.append(value)
-            self._size += len(value)
+            # The line end counts too, or lines without a text could fill the memory.
+            self._size += len(value) + 1
         elif name == b"event":
             self._name = value
         elif name == b"id":

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.dialects.sse import COMMENT, EventReader, ServerSentEvent, frame
+from dragoman.dialects.sse import EventReader, ServerSentEvent, frame
 from dragoman.errors import ReplyMalformed
 
 STREAM = (
@@ -61,6 +61,12 @@ def test_an_event_that_is_too_long_ends_the_reading(chunks: list[bytes]) -> None
         reader.feed(last)
 
 
+def test_lines_without_a_text_count_as_well() -> None:
+    reader = EventReader(max_event_bytes=100)
+    with pytest.raises(ReplyMalformed, match="longer than 100 bytes"):
+        reader.feed(b"data\n" * 200)
+
+
 def test_many_short_events_are_no_long_one() -> None:
     reader = EventReader(max_event_bytes=100)
     assert sum(len(reader.feed(b"data: 0123456789\n\n")) for _ in range(100)) == 100
@@ -72,6 +78,6 @@ def test_many_short_events_are_no_long_one() -> None:
     event=st.none() | st.sampled_from(["error", "ping"]),
 )
 def test_what_is_framed_is_read_back(data: str, seq: int | None, event: str | None) -> None:
-    framed = COMMENT + frame(data.encode(), seq=seq, event=event)
+    framed = b": a sign of life\n\n" + frame(data.encode(), seq=seq, event=event)
     (read,) = EventReader().feed(framed)
     assert read == ServerSentEvent(data, event or "message", "" if seq is None else str(seq))
