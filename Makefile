@@ -101,5 +101,5 @@ lock: .venv-lock/ready
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-lock .peers .dragoman .demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lock .peers .dragoman build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
