@@ -59,8 +59,9 @@ async def call(url: str, binding: str) -> str:
         if isinstance(handle, Message):
             sys.exit(f"The agent answered without a task: {handle}")
         print(f"start   task {handle.id}")
-        print(f"result  {expect('a long job', (await handle.result()).text)}")
-        return handle.id
+        done: Task = await handle.result()
+        print(f"result  {expect('a long job', done.text)}")
+        return done.id
 
 
 def shown(*arguments: str) -> str:

@@ -1,0 +1,123 @@
+"""What the README shows is what happens: its code runs, its commands are understood, its defaults are those."""
+
+import inspect
+import re
+import shlex
+import textwrap
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman import Agent, BlockingTaskContext, Fail, InputRequired, Message, Reject, TaskContext, TaskFailed, connect
+from dragoman.agent.executor import MAX_THREADS
+from dragoman.cli.main import run
+from dragoman.client.channel import MAX_REPLY, ChannelOptions
+from dragoman.engine.world import Limits
+from examples.booking import PRICES, Stay, reserve
+from tests.examples.test_examples import PROGRAMS, ROOT, served
+
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMANDS = [line.strip() for line in README.splitlines() if line.startswith("    dragoman ")]
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    folder = tmp_path_factory.mktemp("echo")
+    with served([str(PROGRAMS / "dragoman"), "serve", f"{ROOT / 'examples' / 'echo.py'}"], folder, cwd=folder) as url:
+        yield url
+
+
+def test_the_first_agent_is_the_example_letter_by_letter() -> None:
+    assert BLOCKS[0] == (ROOT / "examples" / "echo.py").read_text("utf-8")
+    assert len(BLOCKS) == 4
+
+
+async def test_the_caller_gets_what_the_comments_say(echo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    opening, body = BLOCKS[1].split("\n\n", 1)
+    program = f"{opening}\nasync def caller():\n{textwrap.indent(body, '    ')}"
+    names: dict[str, Any] = {}
+    exec(program.replace("http://127.0.0.1:9999", echo), names)
+    await names["caller"]()
+    assert capsys.readouterr().out.splitlines() == ["hello", "a long job"]
+
+
+def handlers() -> dict[str, Any]:
+    """The names that the README's handlers leave behind, with an agent that has them and one skill more."""
+    agent = Agent("Desk", store="memory")
+    names: dict[str, Any] = {"agent": agent, "PRICES": PRICES, "Stay": Stay, "reserve": reserve}
+    names |= {"TaskContext": TaskContext, "Reject": Reject, "Fail": Fail, "Message": Message}
+    exec(BLOCKS[2], names)
+
+    @agent.skill
+    async def prices() -> str:
+        return "cheap"
+
+    exec(BLOCKS[3], names)
+    return names
+
+
+async def test_the_handler_asks_books_and_rejects() -> None:
+    async with connect(handlers()["agent"]) as desk:
+        with pytest.raises(InputRequired, match="95 euros") as asked:
+            await desk.ask({"city": "Lisbon"})
+        booked = (await (await asked.value.handle.reply("yes")).result()).artifacts[0].parts[0].data
+        assert isinstance(booked, dict)
+        assert str(booked["code"]).startswith("LIS-")
+        with pytest.raises(TaskFailed, match="No rooms in Rome"):
+            await desk.ask({"city": "Rome"})
+        assert await desk.ask("What does it cost?") == "cheap"
+
+
+def test_the_commands_are_understood(echo: str, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(["send", "-a", echo, "-o", "json", "first"]) == 0
+    task_id = re.findall(rb'"id": "([^"]+)"', capsysbinary.readouterr().out)[0].decode()
+    ran: list[str] = []
+    for command in COMMANDS:
+        _, *words = shlex.split(command.replace("http://127.0.0.1:9999", echo).replace("TASK_ID", task_id))
+        if words[0] == "serve":
+            assert run([*words, "--help"]) == 0
+            continue
+        place = 1 if "|" in words[1] else 0
+        for choice in words[place].split("|"):
+            # The task has ended, so that it can be neither canceled nor followed: that is an answer, and no misuse.
+            assert run([*words[:place], choice, *words[place + 1 :]]) == (choice in {"cancel", "subscribe"}), choice
+            ran.append(choice)
+    assert ran == ["send", "card", "get", "cancel", "subscribe", "task"]
+
+
+def defaults_of(function: Any) -> dict[str, Any]:
+    return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    said = README[README.index("## Limits") : README.index("## What is there")]
+    agent, caller, limits = defaults_of(Agent), defaults_of(connect), Limits()
+    assert f"{agent['max_body_bytes'] // 2**20} MiB (`max_body_bytes=`), within {limits.body_timeout:g} s" in said
+    assert f"{agent['cancel_grace']:g} s to clean up (`cancel_grace=`)" in said
+    assert f"{agent['drain_grace']:g} s for running tasks (`drain_grace=`)" in said
+    assert f"every {agent['keep_alive']:g} s (`keep_alive=`)" in said
+    assert f"closed after {limits.send_stall:g} s" in said
+    assert f"{MAX_THREADS} at a time" in said
+    assert f"{caller['connect_timeout']:g} s for a connection, {caller['idle_timeout']:g} s without a byte" in said
+    assert f"up to {MAX_REPLY // 2**20} MiB" in said
+    assert ChannelOptions().max_reply == MAX_REPLY
+
+
+def test_what_a_handler_may_know_is_there() -> None:
+    listed = README[README.index("**What it knows.**") : README.index("**What it gives.**")]
+    names = [name.removeprefix("task.") for name in re.findall(r"`([a-z_.]+)`", listed)]
+    assert len(names) == 12
+    for name in names:
+        assert isinstance(getattr(TaskContext, name), property), name
+        assert isinstance(getattr(BlockingTaskContext, name), property), name
+    for name in ("ask", "require_auth", "status", "step"):
+        assert callable(getattr(TaskContext, name))
+        assert callable(getattr(BlockingTaskContext, name))
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!https?:)([^)]+)\)", README))))
+def test_what_the_readme_points_to_is_there(link: str) -> None:
+    assert (ROOT / Path(link)).exists()
