@@ -64,9 +64,9 @@ class Invocation:
             self.state = getattr(getattr(event, "status", None), "state", self.state)
 
     def command(self, *words: str) -> str:
-        """A command line to paste, with the agent and all else that it needs from this one."""
+        """A command line to paste, with the agent and all else that it needs from this one, but for secrets."""
         extra = [word for key in _CARRIED for word in self._carried(key)]
-        agent = ["-a", self.settings.agent_card] if self.settings.agent_card else []
+        agent = ["-a", self.redact(self.settings.agent_card)] if self.settings.agent_card else []
         return "dragoman " + " ".join([*words[:1], *(shlex.quote(word) for word in [*agent, *extra]), *words[1:]])
 
     def _carried(self, key: str) -> list[str]:

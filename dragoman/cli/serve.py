@@ -33,7 +33,12 @@ def serve(target: str, host: str, port: int, store: str | None) -> None:
     agent = _agent_at(target)
     # The usual way to stop a server is no failure.
     with suppress(KeyboardInterrupt):
-        agent.run(host, port, store=store, announce=_announce)
+        try:
+            agent.run(host, port, store=store, announce=_announce)
+        except SystemExit as ended:
+            # It has said why. Its code would mean something else here.
+            if ended.code:
+                raise click.exceptions.Exit(1) from ended
 
 
 def _announce(line: str) -> None:

@@ -133,3 +133,10 @@ async def test_the_command_to_go_on_keeps_the_options_but_no_secret(agent: Scrip
     assert "--transport rest" in command
     assert "--a2a-version 1.0" in command
     assert "tok-991-aa" not in command
+
+
+async def test_the_command_to_go_on_leaves_out_the_user_of_a_url(agent: ScriptedAgent, program: Program) -> None:
+    ran = await program.run("send", "hi", "-a", agent.base.replace("://", "://me:s3cr3t@"), "--debug")
+    assert ran.code == 0, ran.err
+    assert "[redacted]@127.0.0.1" in ran.fields["Resume"][0]
+    assert "s3cr3t" not in ran.out + ran.err

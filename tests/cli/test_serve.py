@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from tests.cli.program import Program
+from tests.cli.scripted import ScriptedAgent
 
 ECHO = '''
 from dragoman import Agent, TaskContext
@@ -37,6 +38,14 @@ async def test_an_agent_in_a_file_is_served_and_called(program: Program) -> None
         ended = await serving.ended()
     assert ended.code == 0, ended.err
     assert ended.err == ""
+
+
+async def test_a_port_that_is_taken_is_a_failure_like_others(agent: ScriptedAgent, program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    taken = agent.base.rpartition(":")[2]
+    ran = await program.run("serve", "echo.py", "--port", taken, "--store", "memory")
+    assert ran.code == 1
+    assert "address already in use" in ran.err
 
 
 @pytest.mark.parametrize(
