@@ -1,6 +1,7 @@
 """Composition: the one place that knows stores, engine, dialects and hosts, and wires them."""
 
 import asyncio
+import enum
 from collections.abc import AsyncIterator, Callable, MutableSequence
 from typing import Any, Literal
 
@@ -61,6 +62,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 raise ConfigurationError(f"{name} must not be negative")
 
 
+class _State(enum.Enum):
+    NEW = enum.auto()
+    OPEN = enum.auto()
+    CLOSED = enum.auto()
+
+
 class LocalCalls:
     """The service for clients in this process."""
 
@@ -106,13 +113,12 @@ class Server:
         self.store = open_store(store, owner=settings.owner)
         world = World(store=self.store, bus=MemoryBus(), agent=executor, clock=clock, ids=RandomIds(), limits=limits)
         self.service = Service(world, card.capabilities, extended_card=settings.extended_card)
-        self._executor = executor
         self._card = card
         self._settings = settings
         self._dialects = (JsonRpc(), Rest(media_type=settings.media_type))
         self._live = live
-        self._state = asyncio.Lock()
-        self._opened = False
+        self._turning = asyncio.Lock()
+        self._state = _State.NEW
         self.local = LocalCalls(self.service, self.card_at("local:"))
         self.application = Application(
             self.service,
@@ -122,6 +128,7 @@ class Server:
             bindings=settings.bindings,
             max_body_bytes=settings.max_body_bytes,
             activated=lambda requested: activated_extensions(requested, card.capabilities),
+            first=self.open_first,
             open_=self.open,
             close=self.close,
         )
@@ -147,19 +154,22 @@ class Server:
 
     async def open(self) -> None:
         """Opens the store and recovers what an earlier process left; does nothing if it is open."""
-        if self._opened:
-            return
-        async with self._state:
-            if not self._opened:
+        async with self._turning:
+            if self._state is not _State.OPEN:
                 await self.service.open()
                 self._live.append(self)
-                self._opened = True
+                self._state = _State.OPEN
+
+    async def open_first(self) -> None:
+        """Opens for a request that comes without a lifespan. What was closed stays closed: only `open` opens again."""
+        if self._state is _State.NEW:
+            await self.open()
 
     async def close(self) -> None:
         """Ends streams and tasks as their grace times allow, and closes the store."""
-        async with self._state:
-            if self._opened:
-                self._opened = False
+        async with self._turning:
+            if self._state is _State.OPEN:
+                self._state = _State.CLOSED
                 self._live.remove(self)
                 await self.service.close()
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 from dragoman.agent.content import as_json, as_message
@@ -126,8 +127,9 @@ class Knowledge:
 class TaskContext(Knowledge):
     """A task, for handlers on the event loop. One for each run; not for use after the handler has returned."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
         super().__init__(turn)
+        self._in_thread = in_thread
         self._runner = asyncio.current_task()
 
     async def status(self, *content: Content) -> None:
@@ -162,7 +164,7 @@ class TaskContext(Knowledge):
         known, result = self._turn.step(name)
         if known:
             return result
-        made = await fn(*args) if inspect.iscoroutinefunction(fn) else await asyncio.to_thread(fn, *args)
+        made = await fn(*args) if inspect.iscoroutinefunction(fn) else await self._in_thread(partial(fn, *args))
         result = as_json(made)
         await self._turn.remember(name, result)
         return result

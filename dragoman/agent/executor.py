@@ -1,7 +1,6 @@
 """The agent port over skills: picks the skill, and drives its handler, whatever its form."""
 
 import asyncio
-import concurrent.futures
 import contextlib
 import contextvars
 import inspect
@@ -16,6 +15,7 @@ from dragoman.agent.threads import BlockingTaskContext
 from dragoman.errors import ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
 from dragoman.ports.agent import Assignment, Turn, TurnOutcome
 from dragoman.ports.call import CallContext
+from dragoman.threads import LooseThreads
 from dragoman.types.content import Message
 from dragoman.types.requests import SendMessageRequest
 from dragoman.types.task import TaskState
@@ -32,7 +32,7 @@ class SkillExecutor:
         self._skills = dict(skills)
         self._router = router
         self._input_modes = input_modes
-        self._threads: concurrent.futures.ThreadPoolExecutor | None = None
+        self._threads: LooseThreads | None = None
 
     async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:  # noqa: ARG002 -- the port gives both
         skill = await self._choose(request.message)
@@ -58,7 +58,7 @@ class SkillExecutor:
         try:
             if skill.form.threaded:
                 return await self._in_thread(skill, turn)
-            arguments = skill.arguments(turn.message, TaskContext(turn))
+            arguments = skill.arguments(turn.message, TaskContext(turn, self._run))
             if skill.form is Form.COROUTINE:
                 return _said(turn, await skill.handler(**arguments), last=True)
             await _stream(turn, skill.handler(**arguments))
@@ -71,7 +71,7 @@ class SkillExecutor:
     def close(self) -> None:
         """Lets go of the threads; those still at work end on their own."""
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.shutdown(cancel_futures=True)
             self._threads = None
 
     def _skill(self, skill: str) -> Skill:
@@ -114,7 +114,7 @@ class SkillExecutor:
 
     async def _run(self, work: Callable[[], Any]) -> Any:
         if self._threads is None:
-            self._threads = concurrent.futures.ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="dragoman-skill")
+            self._threads = LooseThreads(MAX_THREADS, "dragoman-skill")
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, work)
 

@@ -28,14 +28,19 @@ class Runs:
         self._tasks: set[asyncio.Task[None]] = set()
         self._rescues: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._stopped = False
+
+    def resume(self) -> None:
+        """Runs may begin again after a drain."""
+        self._stopping = self._stopped = False
 
     def start(self, stored: Stored, *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()) -> Execution:
         """Runs the task from where it stands. At most one run of a task at a time is the caller's duty."""
         execution = Execution(self._world, stored, memos=memos, references=references, ended=self._ended)
         self._live[execution.task_id] = execution
-        task = execution.start()
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
+        self._keep(execution.start())
+        if self._stopped:
+            execution.stop()
         return execution
 
     def rescue(self, stored: Stored, *, memos: Sequence[Memo], references: tuple[Task, ...]) -> None:
@@ -60,9 +65,8 @@ class Runs:
         if execution is None:
             return False
         execution.cancel()
-        await self._ended_within(self._world.limits.cancel_grace, [execution])
-        await execution.abandon()
-        await execution.end()
+        # Who asks may leave, or be cancelled; what was begun is done.
+        await asyncio.shield(self._keep(asyncio.get_running_loop().create_task(self._brought_to_end([execution]))))
         return True
 
     def release(self) -> None:
@@ -71,7 +75,10 @@ class Runs:
             execution.release()
 
     async def drain(self, grace: float) -> None:
-        """Waits for all runs, then stops those that are left or have begun since, and waits for these too."""
+        """Waits for all runs, then stops those that are left or have begun since, and waits for these too.
+
+        Runs that begin afterwards are stopped at once, until `resume`.
+        """
         self._stopping = True
         if self._rescues:
             await asyncio.wait(self._rescues)
@@ -80,19 +87,30 @@ class Runs:
             left = list(self._live.values())
             for execution in left:
                 execution.stop()
-            await self._ended_within(self._world.limits.cancel_grace, left)
-            for execution in left:
-                await execution.abandon()
-                await execution.end()
-        self._stopping = False
+            await self._brought_to_end(left)
+        self._stopped = True
+
+    async def _brought_to_end(self, executions: Sequence[Execution]) -> None:
+        """Waits for the ends of runs that were asked to stop; those that take too long end without their handlers."""
+        await self._ended_within(self._world.limits.cancel_grace, executions)
+        for execution in executions:
+            await execution.abandon()
+            await execution.end()
 
     async def _ended_within(self, seconds: float, executions: Sequence[Execution]) -> None:
         """Waits for the ends of these runs, for so long at most."""
         if executions:
             ends = [asyncio.ensure_future(execution.end()) for execution in executions]
-            _, left = await asyncio.wait(ends, timeout=seconds)
-            for end in left:
-                end.cancel()
+            try:
+                await asyncio.wait(ends, timeout=seconds)
+            finally:
+                for end in ends:
+                    end.cancel()
+
+    def _keep(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
 
     def _ended(self, execution: Execution) -> None:
         if self._live.get(execution.task_id) is execution:

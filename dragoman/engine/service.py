@@ -1,5 +1,6 @@
 """The eleven operations over the ports. Knows no version and no binding."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -68,7 +69,9 @@ class Service:
         self._extended_card = extended_card
         self._exchange = Exchange(world)
         self._feeds: set[TaskFeed] = set()
-        self._leaving = False
+        self._deadline: float | None = None
+        """When the tasks that run while the server stops must have ended, by the clock of the event loop."""
+        self._closed = False
         self._methods: dict[str, Method] = {
             "SendMessage": self.send_message,
             "SendStreamingMessage": self.send_streaming_message,
@@ -91,6 +94,8 @@ class Service:
 
     async def call(self, operation: Operation, request: Any, context: CallContext) -> Any:
         """The result of the operation; a feed if it streams, which the caller must close."""
+        if self._closed:
+            raise UnavailableError
         check_capability(operation, self._capabilities)
         if operation is not GET_EXTENDED_AGENT_CARD:
             check_extensions(context.parameters.extensions, self._capabilities)
@@ -101,22 +106,35 @@ class Service:
 
     async def open(self) -> None:
         """Opens the store and ends what an earlier process left running."""
-        self._leaving = False
         await self._world.store.open()
-        await self._exchange.recover()
+        self._deadline = None
+        self._exchange.runs.resume()
+        try:
+            await self._exchange.recover()
+        except BaseException:
+            await self._world.store.close()
+            raise
+        self._closed = False
 
     def end_streams(self) -> None:
-        """Ends every open stream, and every wait of a blocking call; the tasks go on."""
-        self._leaving = True
+        """Ends every open stream, and every wait of a blocking call. The tasks go on, but their grace time runs."""
+        if self._deadline is None:
+            self._deadline = asyncio.get_running_loop().time() + self._world.limits.drain_grace
         self._exchange.runs.release()
         for feed in list(self._feeds):
             feed.close()
 
     async def close(self) -> None:
-        """Ends the streams, lets running tasks end within their grace time, and closes the store."""
+        """Ends the streams, lets running tasks end within their grace time, and closes the store.
+
+        Afterwards every call is refused with `UnavailableError`, until `open`.
+        """
         self.end_streams()
-        await self._exchange.runs.drain(self._world.limits.drain_grace)
+        assert self._deadline is not None
+        await self._exchange.runs.drain(max(0.0, self._deadline - asyncio.get_running_loop().time()))
+        self._closed = True
         await self._world.store.close()
+        self._world.agent.close()
 
     # The operations.
 
@@ -131,7 +149,7 @@ class Service:
             return views.with_history(accepted.task, length)
         run = accepted.start()
         task = accepted.task if run is None else await run.end(calling=True)
-        if not task.state.settled and not self._leaving:
+        if not task.state.settled and self._deadline is None:
             task = await self._settled(accepted.task.id, request.tenant, context)
         return views.with_history(task, length)
 

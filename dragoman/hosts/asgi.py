@@ -27,7 +27,10 @@ CARD_PATHS = frozenset({"/.well-known/agent-card.json", "/.well-known/agent.json
 
 
 class Application:
-    """The agent as an ASGI application. Opens with the lifespan, or else on the first request."""
+    """The agent as an ASGI application. Opens with the lifespan, or else on the first request.
+
+    Requests after the end of the lifespan are refused as unavailable, until another begins.
+    """
 
     def __init__(
         self,
@@ -39,6 +42,7 @@ class Application:
         bindings: Sequence[Binding],
         max_body_bytes: int,
         activated: Callable[[tuple[str, ...]], tuple[str, ...]],
+        first: Callable[[], Any],
         open_: Callable[[], Any],
         close: Callable[[], Any],
     ) -> None:
@@ -49,6 +53,7 @@ class Application:
         self._bindings = tuple(bindings)
         self._max_body_bytes = max_body_bytes
         self._activated = activated
+        self._first = first
         self._open = open_
         self._close = close
 
@@ -57,10 +62,10 @@ class Application:
         if kind == "lifespan":
             await self._lifespan(receive, send)
             return
-        await self._open()
         path = request_path(scope)
         for binding in self._bindings:
             if binding.takes(scope, path):
+                await self._first()
                 await binding(scope, receive, send, self._service)
                 return
         if kind == "http":
@@ -101,6 +106,7 @@ class Application:
         context = CallContext(parameters=call.parameters)
         extensions = self._activated(call.parameters.extensions) if call.parameters.extensions else ()
         try:
+            await self._first()
             result = await self._service.call(call.operation, call.request, context)
             reply = None if call.operation.streams else dialect.encode_result(call, result)
         except Exception as error:  # noqa: BLE001 -- the one place where defects become InternalError

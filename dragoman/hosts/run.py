@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import math
 import signal
 import socket
 import threading
@@ -11,7 +12,13 @@ from typing import Any
 
 import uvicorn
 
+from dragoman.threads import LooseThreads
+
 __all__ = ["run"]
+
+LAST_SECONDS = 1.0
+"""For cancelled asyncio tasks to end when the event loop does."""
+MOST_THREADS = 32
 
 
 class _Server(uvicorn.Server):
@@ -57,6 +64,33 @@ def _spare_the_collector() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+@contextmanager
+def _loop(factory: Callable[[], asyncio.AbstractEventLoop] | None) -> Generator[asyncio.AbstractEventLoop]:
+    """A new event loop. At the end it waits for what will not end no longer than `LAST_SECONDS`."""
+    loop = asyncio.new_event_loop() if factory is None else factory()
+    loop.set_default_executor(LooseThreads(MOST_THREADS, "dragoman-loop"))
+    asyncio.set_event_loop(loop)
+    try:
+        yield loop
+    finally:
+        try:
+            loop.run_until_complete(_let_go())
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+
+async def _let_go() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        _, left = await asyncio.wait(left, timeout=LAST_SECONDS)
+    if not left:
+        # Generators of tasks that still run cannot be closed.
+        await asyncio.get_running_loop().shutdown_asyncgens()
+
+
 def run(
     application: Any,
     host: str,
@@ -66,7 +100,8 @@ def run(
     end_streams: Callable[[], None],
     grace: float,
 ) -> None:
-    """Serves until SIGINT or SIGTERM. Then streams end, open requests have `grace` seconds, and the store is closed.
+    """Serves until SIGINT or SIGTERM. Then streams end, open requests have `grace` seconds (in whole ones, at least 1),
+    and the application closes. What runs on after that, on the event loop or in a thread, is let go.
 
     Raises:
         SystemExit: the address cannot be had, or the application cannot start.
@@ -80,10 +115,10 @@ def run(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=max(1, round(grace)),
+        timeout_graceful_shutdown=max(1, math.ceil(grace)),
     )
     server = _Server(config, ready, end_streams)
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(server.serve())
+    with _loop(config.get_loop_factory()) as loop:
+        loop.run_until_complete(server.serve())
     if not server.started:
         raise SystemExit(3)

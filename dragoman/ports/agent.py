@@ -131,3 +131,10 @@ class AgentExecutor(Protocol):
     async def execute(self, turn: Turn) -> TurnOutcome:
         """Runs the skill until it ends, parks (`Parked`) or fails (any exception)."""
         ...
+
+    def close(self) -> None:
+        """Lets go of what runs still hold; called when the last has ended or was abandoned. Never waits.
+
+        Others may follow: what they need is made anew.
+        """
+        ...

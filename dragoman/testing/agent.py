@@ -53,6 +53,9 @@ class ScriptedAgent:
 
     # The agent port.
 
+    def close(self) -> None:
+        """Holds nothing that would have to be let go."""
+
     async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:  # noqa: ARG002 -- as the port has it
         self.check("script", request.message)
         return Assignment("script", self.direct is not None)

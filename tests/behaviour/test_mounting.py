@@ -13,11 +13,12 @@ from dragoman import Agent
 from dragoman.dialects.base import HttpRequest
 from dragoman.operations import SEND_MESSAGE
 from dragoman.ports.call import CallContext
+from dragoman.testing.bridge import AsgiBridge
 from dragoman.types import Message, Part, Role
 from dragoman.types.requests import SendMessageRequest
-from tests.behaviour.agents import direct, echo
+from tests.behaviour.agents import direct, echo, obedient
 from tests.behaviour.manifest import requirement
-from tests.behaviour.wire import BINDINGS, Start, card_of, message, wire_to
+from tests.behaviour.wire import BINDINGS, Start, card_of, message, refused, wire_to
 
 
 def _alone(agent: Agent, _path: str) -> Any:
@@ -199,3 +200,15 @@ async def test_a_web_socket_that_no_binding_takes_is_closed(started: Start) -> N
     scope: dict[str, Any] = {"type": "websocket", "path": "/", "raw_path": b"/", "headers": [], "query_string": b""}
     await app(scope, receive, send)
     assert [event["type"] for event in went] == ["websocket.close"]
+
+
+async def test_requests_after_the_end_are_refused_until_another_lifespan_begins(store: str, binding: str) -> None:
+    app = obedient(store=store).asgi()
+    async with AsgiBridge(app) as bridge:
+        wire = await wire_to(bridge, binding)
+        task = await wire.send("done")
+    with refused("UNAVAILABLE") as fault:
+        await wire.get(task["id"])
+    assert fault.value.reply.status == 503
+    async with AsgiBridge(app) as bridge:
+        assert await (await wire_to(bridge, binding)).get(task["id"]) == task

@@ -77,10 +77,26 @@ async def test_a_handler_that_ignores_the_cancellation_is_abandoned_after_its_gr
         loop = asyncio.get_running_loop()
         begun = loop.time()
         assert (await cancel(stage, task.id)).state is TaskState.CANCELED
-        assert grace <= loop.time() - begun < 1.9 * grace
+        took = loop.time() - begun
         with pytest.raises(RunOver):
             await run.text("too late")
+        assert grace <= took < 1.9 * grace
         assert await ends(stage, task.id) == [TaskState.CANCELED]
+
+
+async def test_a_cancellation_is_done_even_if_who_asked_for_it_leaves(stage: Stage, agent: ScriptedAgent) -> None:
+    task = await stage.begin()
+    run = await agent.run()
+    run.survives = 2
+    leaving = asyncio.create_task(cancel(stage, task.id))
+    await run.cancelled.wait()
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    assert (await stage.ended(task.id)).state is TaskState.CANCELED
+    with pytest.raises(RunOver):
+        await run.text("too late")
+    assert await ends(stage, task.id) == [TaskState.CANCELED]
 
 
 async def test_a_cancellation_during_a_commit_loses_nothing(stage: Stage, agent: ScriptedAgent) -> None:

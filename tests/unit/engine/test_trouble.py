@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from dragoman.buses.memory import MemoryBus
 from dragoman.engine import persistence
+from dragoman.engine.world import Limits
 from dragoman.errors import StoreUnavailable, UnavailableError
 from dragoman.operations import GET_TASK, SEND_MESSAGE
 from dragoman.ports.agent import Turn, TurnOutcome
@@ -13,7 +15,7 @@ from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import RunOver, ScriptedAgent
 from dragoman.types.requests import GetTaskRequest
 from dragoman.types.task import Task, TaskState
-from tests.unit.engine.stage import CALL, Stage, message, send, settle, staged, texts
+from tests.unit.engine.stage import CALL, QUICK, Stage, message, send, settle, staged, texts
 
 
 @pytest.fixture(autouse=True)
@@ -257,3 +259,61 @@ async def test_what_an_earlier_process_left_running_is_failed_at_the_start(
         await run.ask("Which?")
         await run.end()
         assert (await stage.ended(parked.id)).state is TaskState.COMPLETED
+
+
+async def test_the_grace_of_the_tasks_runs_from_the_end_of_the_streams(agent: ScriptedAgent) -> None:
+    grace = 0.5
+    async with staged(MemoryStore(), agent, limits=Limits(cancel_grace=0.05, drain_grace=grace)) as stage:
+        await stage.begin()
+        await agent.run()
+        loop = asyncio.get_running_loop()
+        begun, passed = loop.time(), loop.create_future()
+        stage.service.end_streams()
+        loop.call_later(0.8 * grace, passed.set_result, None)
+        await passed
+        await stage.service.close()
+        assert grace <= loop.time() - begun < 1.6 * grace
+
+
+async def test_a_service_that_was_closed_refuses_every_call_until_it_is_opened(agent: ScriptedAgent) -> None:
+    agent.direct = message()
+    async with staged(MemoryStore(), agent) as stage:
+        await stage.service.close()
+        with pytest.raises(UnavailableError):
+            await stage.call(SEND_MESSAGE, send())
+        await stage.service.open()
+        assert await stage.call(SEND_MESSAGE, send()) is not None
+
+
+async def test_a_run_that_begins_when_the_server_has_stopped_is_over_at_once(agent: ScriptedAgent) -> None:
+    async with staged(MemoryStore(), agent) as stage:
+        reached, go_on = asyncio.Event(), asyncio.Event()
+
+        async def slow() -> None:
+            reached.set()
+            await go_on.wait()
+
+        stage.store.after_create = slow
+        sending = asyncio.create_task(stage.begin())
+        await reached.wait()
+        await stage.service.close()
+        go_on.set()
+        task = await sending
+        await settle()
+        assert agent.runs == []
+        stage.store.after_create = None
+        await stage.service.open()
+        assert (await stage.task(task.id)).state is TaskState.FAILED
+
+
+async def test_a_start_that_fails_leaves_the_store_closed(agent: ScriptedAgent) -> None:
+    stage = Stage(MemoryStore(), agent, MemoryBus(), QUICK)
+
+    async def failing() -> object:
+        raise StoreUnavailable("out of order")
+
+    stage.store.unfinished = failing  # type: ignore[method-assign, assignment]  # out of order
+    with pytest.raises(StoreUnavailable):
+        await stage.service.open()
+    with pytest.raises(StoreUnavailable):
+        await stage.store.inner.inbox("any")

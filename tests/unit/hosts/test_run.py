@@ -114,6 +114,55 @@ async def told_to_stop_already(process: Program) -> str:
     return errors.decode()
 
 
+STUCK = """
+import asyncio, threading, time
+from dragoman import Agent, TaskContext
+
+agent = Agent("Stuck", "Does not end.", drain_grace=0.2, cancel_grace=0.2, store="memory")
+
+@agent.skill(tags=["demo"])
+HANDLER
+
+if __name__ == "__main__":
+    agent.run(port=0)
+"""
+
+HANDLERS = {
+    "in a thread": """def wait(text: str) -> str:
+    threading.Event().wait()
+    return text""",
+    "in a thread of the event loop": """async def wait(text: str) -> str:
+    await asyncio.to_thread(threading.Event().wait)
+    return text""",
+    "in a step": """async def wait(task: TaskContext) -> None:
+    await task.step("stuck", threading.Event().wait)""",
+    "whatever cancels it": """async def wait(text: str) -> str:
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass""",
+    "at a yield": """async def wait(text: str):
+    while True:
+        try:
+            yield "x" * 100_000
+        except BaseException:
+            await asyncio.Event().wait()""",
+}
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+async def test_a_handler_that_does_not_stop_does_not_keep_the_process(tmp_path: Path, handler: str) -> None:
+    (tmp_path / "waiting.py").write_text(STUCK.replace("HANDLER", HANDLERS[handler]))
+    async with running(tmp_path) as (process, url), calls(url) as session:
+        waiting = {**request("hi"), "configuration": {"returnImmediately": True}}
+        async with session.post("/message:send", json=waiting) as reply:
+            assert reply.status == 200
+        async with asyncio.timeout(8):
+            errors = await told_to_stop(process)
+    assert "Traceback" not in errors
+
+
 async def test_a_parked_task_goes_on_after_a_restart(folder: Path) -> None:
     async with running(folder) as (process, url), calls(url) as session:
         async with session.post("/message:send", json=request("ask")) as reply:
