@@ -121,7 +121,7 @@ class SkillExecutor:
 
 async def _stream(turn: Turn, items: AsyncGenerator[Any, None]) -> None:
     """Emits what a handler yields. A cancellation reaches it even while it waits, at a `yield`, for room."""
-    async with contextlib.aclosing(items):
+    try:
         async for item in items:
             _said(turn, item)
             if turn.full:
@@ -130,6 +130,9 @@ async def _stream(turn: Turn, items: AsyncGenerator[Any, None]) -> None:
                 except asyncio.CancelledError as stop:
                     with contextlib.suppress(StopAsyncIteration):
                         _said(turn, await items.athrow(stop))
+    except BaseException:
+        await items.aclose()  # one that came to its end by itself is closed
+        raise
 
 
 def _drive(skill: Skill, arguments: dict[str, Any], context: BlockingTaskContext, turn: Turn) -> TurnOutcome:

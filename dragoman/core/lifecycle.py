@@ -106,4 +106,7 @@ def _renewed(known: Artifact, chunk: Artifact) -> Artifact:
 
 def status_of(updates: Sequence[TaskUpdate]) -> TaskStatusUpdateEvent | None:
     """The last status among the events."""
-    return next((event for event in reversed(updates) if isinstance(event, TaskStatusUpdateEvent)), None)
+    for event in reversed(updates):
+        if isinstance(event, TaskStatusUpdateEvent):
+            return event
+    return None

@@ -3,6 +3,7 @@
 import os
 import time
 import zlib
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -60,33 +61,29 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class RandomIds:
-    """Version 4 UUIDs of the operating system's randomness, fetched for many at a time; 122 bits, 114 for tasks."""
+    """Version 4 UUIDs of the operating system's randomness, made many at a time; 122 bits, 114 for tasks."""
 
     def __init__(self) -> None:
-        self._forget()
+        self._ready: list[str] = []
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
-
-    def _forget(self) -> None:
-        """Drops what was fetched: a forked process must not give the same identifiers as its parent."""
-        self._random = ""
-        self._at = 0
+            # A forked process must not give the same identifiers as its parent.
+            os.register_at_fork(after_in_child=self._ready.clear)
 
     def new(self) -> str:
-        text = self._digits()
-        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_VARIANTS[text[16]]}{text[17:20]}-{text[20:]}"
+        if not self._ready:
+            self._ready.extend(_uuids(_IDS_AT_A_TIME))
+        return self._ready.pop()
 
     def task(self, tenant: str, context_id: str) -> str:
         shard = zlib.crc32(f"{tenant}\0{context_id}".encode()) & 0xFF
         return f"{shard:02x}{self.new()[2:]}"
 
-    def _digits(self) -> str:
-        """32 random hexadecimal digits, never given twice."""
-        if self._at == len(self._random):
-            self._random = os.urandom(16 * _IDS_AT_A_TIME).hex()
-            self._at = 0
-        self._at += 32
-        return self._random[self._at - 32 : self._at]
+
+def _uuids(count: int) -> Iterator[str]:
+    random = os.urandom(16 * count).hex()
+    for at in range(0, len(random), 32):
+        text = random[at : at + 32]
+        yield f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_VARIANTS[text[16]]}{text[17:20]}-{text[20:]}"
 
 
 _IDS_AT_A_TIME = 256
