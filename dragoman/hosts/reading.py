@@ -1,8 +1,9 @@
 """Requests, from ASGI."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+import types
+from collections.abc import Coroutine, Generator, Mapping
+from typing import Any, cast
 from urllib.parse import quote
 
 from dragoman.errors import InvalidRequestError, RequestTooLargeError
@@ -59,16 +60,39 @@ async def read_body(
     stated = headers.get("content-length", "")
     if stated.isdecimal() and (len(stated) > LONGEST_NUMBER or int(stated) > limit):
         raise _too_large(limit)
-    # As asyncio.timeout does it, in a third of its time; this is on the path of every request.
+    try:
+        return await _timed(_chunks(receive, limit), seconds)
+    except asyncio.CancelledError as error:
+        reader = asyncio.current_task()
+        if error.args != (_LATE,) or reader is None or reader.uncancel():
+            raise
+        raise InvalidRequestError(f"The body did not arrive within {seconds:g} seconds") from error
+
+
+@types.coroutine
+def _timed(work: Coroutine[Any, Any, bytes], seconds: float) -> Generator[Any, Any, bytes]:
+    """Awaits `work`; cancels the task after so many seconds, with `_LATE` for a reason.
+
+    As `asyncio.timeout` would do, but a timer is set only if the work does not end at once. A body is nearly always
+    there when the application is called, and this is on the path of every request.
+    """
+    try:
+        awaited = work.send(None)
+    except StopIteration as done:
+        return cast("bytes", done.value)
     reader = asyncio.current_task()
     assert reader is not None
     timer = asyncio.get_running_loop().call_later(seconds, reader.cancel, _LATE)
     try:
-        return await _chunks(receive, limit)
-    except asyncio.CancelledError as error:
-        if error.args != (_LATE,) or reader.uncancel():
-            raise
-        raise InvalidRequestError(f"The body did not arrive within {seconds:g} seconds") from error
+        while True:
+            try:
+                sent = yield awaited
+            except BaseException as error:  # noqa: BLE001 -- whatever it is, it is for the work
+                awaited = work.throw(error)
+            else:
+                awaited = work.send(sent)
+    except StopIteration as done:
+        return cast("bytes", done.value)
     finally:
         timer.cancel()
 
