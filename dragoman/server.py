@@ -2,6 +2,7 @@
 
 import asyncio
 import enum
+import gc
 from collections.abc import AsyncIterator, Callable, MutableSequence
 from typing import Any, Literal
 
@@ -176,6 +177,7 @@ class Server:
 
 def serve(server: Server, host: str, port: int, announce: Callable[[str], None]) -> None:
     """Runs the server on uvicorn until it is told to stop."""
+    gc.disable()  # nothing that the start makes is garbage; `run` enables it again
     from dragoman.hosts.run import run
 
     def ready(url: str) -> None:
