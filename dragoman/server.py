@@ -177,7 +177,14 @@ class Server:
 
 def serve(server: Server, host: str, port: int, announce: Callable[[str], None]) -> None:
     """Runs the server on uvicorn until it is told to stop."""
-    gc.disable()  # nothing that the start makes is garbage; `run` enables it again
+    gc.disable()  # nothing that the start makes is garbage; a server that runs enables it again
+    try:
+        _serve(server, host, port, announce)
+    finally:
+        gc.enable()
+
+
+def _serve(server: Server, host: str, port: int, announce: Callable[[str], None]) -> None:
     from dragoman.hosts.run import run
 
     def ready(url: str) -> None:
