@@ -63,12 +63,19 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Dialect(Protocol):
-    """One binding in one version over HTTP: eight pure functions."""
+    """One binding in one version: eight pure functions.
 
+    gRPC is HTTP too: the body is one message without its prefix, the headers of a request are its metadata, and
+    `grpc-status`, `grpc-message` and `grpc-status-details-bin` stand in the headers of a reply; binary metadata is
+    base64 text, as on the wire. The host and the channel do the rest: prefix, compression, trailers.
+    """
+
+    key: str
+    """Names the dialect for good (`1.0/JSONRPC`, `draft/HTTP+JSON`); is stored with push configurations."""
     binding: str
-    """The name in the agent card (`JSONRPC`, `HTTP+JSON`)."""
+    """The name in the agent card (`JSONRPC`, `HTTP+JSON`, `GRPC`)."""
     version: str
-    """Major.Minor."""
+    """Major.Minor, as requests ask for it and cards declare it."""
 
     # The server half.
 
@@ -81,11 +88,11 @@ class Dialect(Protocol):
         ...
 
     def encode_event(self, call: Call, event: StreamEvent, seq: int | None) -> bytes:
-        """One event of a stream as server-sent event; `seq` becomes its id."""
+        """One event of a stream: a server-sent event whose id is `seq`, or a gRPC message."""
         ...
 
     def encode_stream_error(self, call: Call, error: A2AError) -> bytes:
-        """An error after the stream has begun, as server-sent event."""
+        """An error after the stream has begun, as server-sent event; empty where trailers say it."""
         ...
 
     def encode_error(self, error: A2AError, reply_to: Any) -> HttpReply:
@@ -107,8 +114,8 @@ class Dialect(Protocol):
         """
         ...
 
-    def decode_event(self, operation: Operation, data: str) -> StreamEvent:
-        """One event, from the data of a server-sent event; raises as `decode_result` does."""
+    def decode_event(self, operation: Operation, data: str | bytes) -> StreamEvent:
+        """One event, from the data of a server-sent event or from a gRPC message; raises as `decode_result` does."""
         ...
 
 

@@ -50,6 +50,7 @@ class _Request(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
 class JsonRpc:
     """JSON-RPC, version 1.0. `Call.reply_to` is the request's id."""
 
+    key = "1.0/JSONRPC"
     binding = "JSONRPC"
     version = "1.0"
 
@@ -103,8 +104,8 @@ class JsonRpc:
             raise failure_of(reply)
         return self._decode(operation, reply.body)
 
-    def decode_event(self, operation: Operation, data: str) -> StreamEvent:
-        event: StreamEvent = self._decode(operation, data.encode(errors="replace"))
+    def decode_event(self, operation: Operation, data: str | bytes) -> StreamEvent:
+        event: StreamEvent = self._decode(operation, data if isinstance(data, bytes) else data.encode(errors="replace"))
         return event
 
     @staticmethod

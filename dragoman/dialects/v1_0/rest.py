@@ -77,6 +77,7 @@ class Rest:
     not that; with `media_type="json"` they are always `application/json`.
     """
 
+    key = "1.0/HTTP+JSON"
     binding = "HTTP+JSON"
     version = "1.0"
 
@@ -149,10 +150,10 @@ class Rest:
         except ReplyMalformed as malformed:
             raise _error_in(reply.body) or malformed from None
 
-    def decode_event(self, operation: Operation, data: str) -> StreamEvent:
+    def decode_event(self, operation: Operation, data: str | bytes) -> StreamEvent:
         codec = RESULTS[operation]
         assert codec is not None
-        body = data.encode(errors="replace")
+        body = data if isinstance(data, bytes) else data.encode(errors="replace")
         try:
             event: StreamEvent = codec.decode(body)
         except ReplyMalformed as malformed:

@@ -1,0 +1,64 @@
+"""What the connections of one server share, and what the server asks of each."""
+
+from asyncio import AbstractEventLoop, Task
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from dragoman.hosts.binding import Receive, Scope, Send
+
+__all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Site"]
+
+AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one connection may cost. Times in seconds, sizes in bytes."""
+
+    idle: float = 75.0
+    """Without a request in flight; then it is closed."""
+    head_timeout: float = 20.0
+    """From the first byte of a request's head to its last."""
+    max_head_bytes: int = 64 * 1024
+    """Request line and header fields together, decoded."""
+    max_header_fields: int = 128
+    high_water: int = 64 * 1024
+    """Bytes that wait for a slow reader before the application is made to wait."""
+
+
+class Connection(Protocol):
+    """One connection, of either version of HTTP."""
+
+    def close_gently(self) -> None:
+        """Takes no new request; closes when those in flight are answered, at once if there are none."""
+        ...
+
+    def abort(self) -> None:
+        """Closes at once, and cancels what is in flight."""
+        ...
+
+
+class Site:
+    """The application and what its connections share. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        application: AsgiApplication,
+        loop: AbstractEventLoop,
+        *,
+        limits: ConnectionLimits,
+        state: dict[str, Any],
+        hsts: bytes | None = None,
+    ) -> None:
+        self.application = application
+        self.loop = loop
+        self.limits = limits
+        self.state = state
+        """Of the lifespan; each request's scope gets a shallow copy."""
+        self.hsts = hsts
+        """The value of `strict-transport-security`, which every answer over TLS carries; None without TLS."""
+        self.connections: set[Connection] = set()
+        self.tasks: set[Task[None]] = set()
+        """One for each request in flight."""
+        self.closing = False
