@@ -14,8 +14,8 @@ SHELL := /bin/bash
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-PEER_PY := .peers/py-1.3.0
-PEER_JS := .peers/js-1.3.0
+PEERS_PY := 1.3.0 0.3.26
+PEERS_JS := 1.3.0 0.3.14
 PIP := -m pip --disable-pip-version-check --no-input
 INSTALL = $(PIP) install --quiet --quiet --require-hashes
 # An installed package has its byte code; the checkout gets it here, whatever the environment says about writing it.
@@ -51,11 +51,11 @@ types: .venv/ready
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 
-bench: .venv/ready $(PEER_PY)/ready
+bench: .venv/ready .peers/py-1.3.0/ready
 	@$(BYTECODE)
 	@$(BIN)/python -m bench
 
-peers: $(PEER_PY)/ready $(PEER_JS)/ready
+peers: $(PEERS_PY:%=.peers/py-%/ready) $(PEERS_JS:%=.peers/js-%/ready)
 
 # The stamps stand inside what they stamp, so that removing an environment removes its stamp.
 
@@ -71,29 +71,36 @@ peers: $(PEER_PY)/ready $(PEER_JS)/ready
 	@$(BIN)/python $(PIP) install --quiet --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(PEER_PY)/ready: requirements/peer-py-1.3.0.txt | .venv/bin/python
-	@echo "Installing the official Python SDK into $(PEER_PY)"
-	@$(BIN)/python -m venv $(PEER_PY)
-	@$(PEER_PY)/bin/python $(INSTALL) -r $<
+.peers/py-%/ready: requirements/peer-py-%.txt | .venv/bin/python
+	@echo "Installing the official Python SDK $* into $(@D)"
+	@$(BIN)/python -m venv $(@D)
+	@$(@D)/bin/python $(INSTALL) -r $<
 	@touch $@
 
-$(PEER_JS)/ready: requirements/peer-js-1.3.0/package-lock.json | .venv/ready
-	@echo "Installing the official JavaScript SDK into $(PEER_JS)"
-	@mkdir -p $(PEER_JS)
-	@cp requirements/peer-js-1.3.0/package.json $< $(PEER_JS)/
-	@$(NODE) ci --prefix $(PEER_JS) --ignore-scripts --no-audit --no-fund --loglevel=error
+.peers/js-%/ready: requirements/peer-js-%/package-lock.json | .venv/ready
+	@echo "Installing the official JavaScript SDK $* into $(@D)"
+	@mkdir -p $(@D)
+	@cp $(<D)/package.json $< $(@D)/
+	@$(NODE) ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # The locks hold versions and hashes, and no address to load from: that is the package client's configuration.
 COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
 
-lock: .venv-lock/ready
+lock: .venv-lock/ready .venv/ready
 	@$(COMPILE) pyproject.toml -o requirements/runtime.txt
 	@$(COMPILE) pyproject.toml --group build --group test -c requirements/runtime.txt -o requirements/test.txt
-	@$(COMPILE) requirements/peer-py-1.3.0.in -o requirements/peer-py-1.3.0.txt
+	@for peer in $(PEERS_PY); do \
+		$(COMPILE) requirements/peer-py-$$peer.in -o requirements/peer-py-$$peer.txt; \
+	done
 	@$(COMPILE) requirements/lock.in -o requirements/lock.txt
-	@echo "Compiled: $$(ls requirements/*.txt | tr '\n' ' ')"
+	@for peer in $(PEERS_JS); do \
+		rm -f requirements/peer-js-$$peer/package-lock.json; \
+		$(NODE) install --prefix requirements/peer-js-$$peer --package-lock-only --omit-lockfile-registry-resolved \
+			--ignore-scripts --no-audit --no-fund --loglevel=error; \
+	done
+	@echo "Compiled: $$(ls requirements/*.txt requirements/*/package-lock.json | tr '\n' ' ')"
 
 .venv-lock/ready: requirements/lock.txt | .venv/bin/python
 	@$(BIN)/python -m venv .venv-lock
