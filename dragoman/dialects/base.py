@@ -14,7 +14,7 @@ from dragoman.operations import Operation
 from dragoman.types.events import StreamEvent
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["Call", "Dialect", "HttpReply", "HttpRequest", "Refusal", "Target", "served_versions"]
+__all__ = ["Call", "Dialect", "HttpReply", "HttpRequest", "Refusal", "Target", "addressed", "served_versions"]
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
@@ -60,6 +60,13 @@ class Target(msgspec.Struct, frozen=True):
 
     tenant: str = ""
     parameters: ServiceParameters = ServiceParameters()
+
+
+def addressed(request: Any, target: Target) -> Any:
+    """The request with the tenant of the interface, unless it names one itself (specification section 8.3.2)."""
+    if target.tenant and not request.tenant:
+        return msgspec.structs.replace(request, tenant=target.tenant)
+    return request
 
 
 class Dialect(Protocol):

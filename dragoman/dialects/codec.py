@@ -56,7 +56,7 @@ def _too_deep() -> A2AError:
 class Codec(Generic[W, T]):
     """A wire struct and its canonical value. `strict` codecs read requests, the others read replies leniently.
 
-    `rules` are checks over several members of one struct; `shape` turns older forms of a reply into this one.
+    `rules` are checks over several members of one struct; `shape` turns older forms of the JSON into this one.
     `aliased` says that a member has further names than those in camelCase and snake_case; without `plain`, what
     looks well-formed goes through `shape` too, since peers mean other things with it.
     """
@@ -119,7 +119,7 @@ class Codec(Generic[W, T]):
 
     def _decode_liberally(self, raw: bytes) -> T:
         try:
-            return self.convert(self._shape(parse_json(raw)))
+            return self.convert(parse_json(raw))
         except A2AError as error:
             if self._strict:
                 raise
@@ -132,7 +132,8 @@ class Codec(Generic[W, T]):
 
         Raises as `decode` does.
         """
-        if text and members.keys() <= self._plain_names:
+        members = self._shape(members)
+        if text and self._plain and members.keys() <= self._plain_names:
             try:
                 return self._read(msgspec.convert(members, self.wire))
             except _NOT_PLAIN:
@@ -146,6 +147,17 @@ class Codec(Generic[W, T]):
                 named = len(error.args) == 2 and isinstance(error, Irregular)  # noqa: PLR2004 -- member and description
                 found.add(*error.args) if named else found.add("", f"cannot be read: {error}".rstrip(": "))
         raise self._refusal(tuple(found.violations))
+
+    def respelled(self, read: Callable[[Any], Any], write: Callable[[Any], Any]) -> "Codec[Any, T]":
+        """The codec of a dialect that spells this one's members in another way.
+
+        `read` makes JSON of this dialect out of the other's, `write` does the opposite; both get JSON that is read.
+        """
+
+        def written(value: T) -> Any:
+            return write(msgspec.to_builtins(self.write(value)))
+
+        return Codec(self.wire, self._read, written, strict=self._strict, rules=self._rules, shape=read, plain=False)
 
     def _refusal(self, violations: tuple[FieldViolation, ...]) -> Exception:
         first = violations[0]

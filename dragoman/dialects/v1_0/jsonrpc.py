@@ -1,139 +1,27 @@
-"""A2A 1.0 over JSON-RPC (specification section 9): method names are the operations' names, params their requests.
-
-HTTP answers are 200, except where HTTP itself has something to say: 401, 403, 413, 503.
-"""
+"""A2A 1.0 over JSON-RPC (specification section 9): method names are the operations' names, params their requests."""
 
 from typing import Any
 
-import msgspec
-from msgspec import UNSET
-
-from dragoman.dialects.base import Call, HttpReply, HttpRequest, Refusal, Target
-from dragoman.dialects.codec import Codec, parse_json
-from dragoman.dialects.envelope import ErrorObject, ErrorResponse, Opened, Response, ResultResponse, id_of, open_request
-from dragoman.dialects.parameters import headers_of, parameters_of
-from dragoman.dialects.sse import frame
-from dragoman.dialects.status import status_of
-from dragoman.dialects.v1_0.codecs import BESIDE_RESULT, REQUESTS, RESULTS
-from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
-from dragoman.errors import A2AError, ContentTypeNotSupportedError, MethodNotFoundError, ReplyMalformed
-from dragoman.operations import OPERATIONS, Operation
-from dragoman.types.events import StreamEvent
+from dragoman.dialects.failures import details_of
+from dragoman.dialects.jsonrpc import JsonRpcBinding, Row
+from dragoman.dialects.status import Status
+from dragoman.dialects.v1_0.codecs import REQUESTS, RESULTS
+from dragoman.errors import A2AError
+from dragoman.operations import OPERATIONS
 
 __all__ = ["JsonRpc"]
 
-_OWN_STATUS = frozenset({401, 403, 413, 503})
-_JSON = {"content-type": "application/json"}
-# One HTTP exchange has one request, so its id need not be unique.
-_ID = 1
+_ROWS = tuple(Row(operation, operation.name, REQUESTS[operation], RESULTS[operation]) for operation in OPERATIONS)
 
 
-class _Row(msgspec.Struct, frozen=True):
-    operation: Operation
-    request: Codec[Any, Any]
-
-
-_ROWS = {operation.name: _Row(operation, REQUESTS[operation]) for operation in OPERATIONS}
-
-_encode = msgspec.json.Encoder().encode
-_response = msgspec.json.Decoder(Response)
-
-
-class _Request(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
-    """A request on its way out."""
-
-    id: int
-    method: str
-    params: Any
-
-
-class JsonRpc:
-    """JSON-RPC, version 1.0. `Call.reply_to` is the request's id."""
+class JsonRpc(JsonRpcBinding):
+    """JSON-RPC, version 1.0."""
 
     key = "1.0/JSONRPC"
-    binding = "JSONRPC"
     version = "1.0"
 
-    def decode_request(self, request: HttpRequest) -> Call | Refusal:
-        stated = request.headers.get("content-type", "")
-        if stated != "application/json" and stated and media_type(request.headers) not in JSON_TYPES:
-            return Refusal(_unsupported(stated), id_of(request.body))
-        opened = open_request(request.body)
-        if not isinstance(opened, Opened):
-            return opened
-        row = _ROWS.get(opened.method)
-        if row is None:
-            return Refusal(MethodNotFoundError(f"Method not found: {opened.method[:100]}"), opened.id)
-        try:
-            value = row.request.decode(opened.params)
-        except A2AError as error:
-            return Refusal(error, opened.id)
-        return Call(row.operation, value, parameters_of(request.headers, self.version), opened.id)
+    def __init__(self) -> None:
+        super().__init__(_ROWS)
 
-    def encode_result(self, call: Call, result: Any) -> HttpReply:
-        codec = RESULTS[call.operation]
-        value = None if codec is None else codec.write(result)
-        headers = _JSON | BESIDE_RESULT.get(call.operation, {})
-        return HttpReply(200, headers, _encode(ResultResponse(call.reply_to, value)))
-
-    def encode_event(self, call: Call, event: StreamEvent, seq: int | None) -> bytes:
-        codec = RESULTS[call.operation]
-        assert codec is not None
-        return frame(_encode(ResultResponse(call.reply_to, codec.write(event))), seq=seq)
-
-    def encode_stream_error(self, call: Call, error: A2AError) -> bytes:
-        return frame(self.encode_error(error, call.reply_to).body, event="error")
-
-    def encode_error(self, error: A2AError, reply_to: Any) -> HttpReply:
-        status = status_of(error)
-        shown = ErrorObject(status.code, sendable(error.message), [*details_of(error, status.error.reason)])
-        http = status.http if status.http in _OWN_STATUS else 200
-        return HttpReply(http, dict(_JSON), _encode(ErrorResponse(reply_to, shown)))
-
-    def encode_request(self, operation: Operation, request: Any, target: Target) -> HttpRequest:
-        params = REQUESTS[operation].write(request)
-        if target.tenant and not params.tenant:
-            params.tenant = target.tenant
-        headers = headers_of(target.parameters, self.version)
-        headers["content-type"] = "application/json"
-        headers["accept"] = "text/event-stream, application/json" if operation.streams else "application/json"
-        return HttpRequest("POST", "", "", headers, _encode(_Request(_ID, operation.name, params)))
-
-    def decode_result(self, operation: Operation, reply: HttpReply) -> Any:
-        if not 200 <= reply.status < 300:  # noqa: PLR2004 -- the range of success
-            raise failure_of(reply)
-        return self._decode(operation, reply.body)
-
-    def decode_event(self, operation: Operation, data: str | bytes) -> StreamEvent:
-        event: StreamEvent = self._decode(operation, data if isinstance(data, bytes) else data.encode(errors="replace"))
-        return event
-
-    @staticmethod
-    def _decode(operation: Operation, body: bytes) -> Any:
-        codec = RESULTS[operation]
-        try:
-            response = _response.decode(body)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            response = None
-        if response is not None:
-            if response.error is not UNSET and bytes(response.error) != b"null":
-                raise _error_in(body)
-            if codec is None:
-                return None
-            if response.result is not UNSET:
-                return codec.decode(response.result)
-        raise ReplyMalformed("The agent answered no JSON-RPC response", body[:200].decode(errors="replace"))
-
-
-def _error_in(body: bytes) -> A2AError | ReplyMalformed:
-    try:
-        error = read_failure(parse_json(body))
-    except A2AError:
-        error = None
-    return error or ReplyMalformed("The agent's error cannot be read", body[:200].decode(errors="replace"))
-
-
-def _unsupported(stated: str) -> A2AError:
-    return ContentTypeNotSupportedError(
-        f"The request's content type is {stated[:100]}; it must be application/json or application/a2a+json"
-    )
+    def error_data(self, error: A2AError, status: Status) -> Any:
+        return [*details_of(error, status.error.reason)]

@@ -4,20 +4,21 @@ Paths are relative to the interface URL, optionally with one segment in front th
 path wins over that of the body or the query. What the path names wins likewise.
 """
 
-from typing import Any, Literal, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, cast
 from urllib.parse import parse_qsl, quote, urlencode
 
 import msgspec
 
 from dragoman import operations
-from dragoman.dialects.base import Call, HttpReply, HttpRequest, Refusal, Target
-from dragoman.dialects.codec import parse_json
+from dragoman.dialects.base import Call, HttpReply, HttpRequest, Refusal, Target, addressed
+from dragoman.dialects.codec import Codec, parse_json
 from dragoman.dialects.parameters import headers_of, parameters_of
 from dragoman.dialects.sse import frame
 from dragoman.dialects.status import status_of
 from dragoman.dialects.v1_0.codecs import BESIDE_RESULT, REQUESTS, RESULTS
-from dragoman.dialects.v1_0.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
-from dragoman.dialects.v1_0.routes import Route, Routes
+from dragoman.dialects.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
+from dragoman.dialects.routes import Route, Routes
 from dragoman.errors import (
     A2AError,
     ContentTypeNotSupportedError,
@@ -81,17 +82,21 @@ class Rest:
     binding = "HTTP+JSON"
     version = "1.0"
 
+    routes: ClassVar[Routes] = _ROUTES
+    _requests: ClassVar[Mapping[Operation, Codec[Any, Any]]] = REQUESTS
+    _results: ClassVar[Mapping[Operation, Codec[Any, Any] | None]] = RESULTS
+
     def __init__(self, media_type: Literal["accept", "json"] = "accept") -> None:
         self._by_accept = media_type == "accept"
 
     def decode_request(self, request: HttpRequest) -> Call | Refusal:
         reply_to = _ReplyTo(self._answer_type(request.headers.get("accept", "")))
         try:
-            routes, members = _ROUTES.find(request.path)
+            routes, members = self.routes.find(request.path)
             route = next((route for route in routes if request.method in route.verbs), None)
             if route is None:
                 return _no_route(request, routes, reply_to)
-            value = _decode(route, members, request)
+            value = _decode(self._requests[route.operation], members, request)
         except A2AError as error:
             return Refusal(error, reply_to)
         return Call(route.operation, value, parameters_of(request.headers, self.version), reply_to)
@@ -102,13 +107,13 @@ class Rest:
         return PLAIN_JSON
 
     def encode_result(self, call: Call, result: Any) -> HttpReply:
-        codec = RESULTS[call.operation]
+        codec = self._results[call.operation]
         body = b"{}" if codec is None else _encode(codec.write(result))
         media = call.reply_to.media_type if isinstance(call.reply_to, _ReplyTo) else self._answer_type("")
         return HttpReply(200, {"content-type": media, **BESIDE_RESULT.get(call.operation, {})}, body)
 
     def encode_event(self, call: Call, event: StreamEvent, seq: int | None) -> bytes:
-        codec = RESULTS[call.operation]
+        codec = self._results[call.operation]
         assert codec is not None
         return frame(_encode(codec.write(event)), seq=seq)
 
@@ -127,9 +132,9 @@ class Rest:
         return HttpReply(http, headers, _encode(_ErrorBody(shown)))
 
     def encode_request(self, operation: Operation, request: Any, target: Target) -> HttpRequest:
-        route = _ROUTES.of(operation)
-        members: dict[str, Any] = msgspec.to_builtins(REQUESTS[operation].write(request))
-        tenant = members.pop("tenant", "") or target.tenant
+        route = self.routes.of(operation)
+        members: dict[str, Any] = msgspec.to_builtins(self._requests[operation].write(addressed(request, target)))
+        tenant = members.pop("tenant", "")
         path = "/" + "/".join(([quote(tenant, safe="")] if tenant else []) + [route.path_of(members)])
         headers = headers_of(target.parameters, self.version)
         headers["accept"] = "text/event-stream, application/json" if operation.streams else f"{A2A_JSON}, {PLAIN_JSON}"
@@ -142,7 +147,7 @@ class Rest:
     def decode_result(self, operation: Operation, reply: HttpReply) -> Any:
         if not 200 <= reply.status < 300:  # noqa: PLR2004 -- the range of success
             raise failure_of(reply)
-        codec = RESULTS[operation]
+        codec = self._results[operation]
         if codec is None:
             return None
         try:
@@ -151,7 +156,7 @@ class Rest:
             raise _error_in(reply.body) or malformed from None
 
     def decode_event(self, operation: Operation, data: str | bytes) -> StreamEvent:
-        codec = RESULTS[operation]
+        codec = self._results[operation]
         assert codec is not None
         body = data if isinstance(data, bytes) else data.encode(errors="replace")
         try:
@@ -176,9 +181,8 @@ def _no_route(request: HttpRequest, routes: tuple[Route, ...], reply_to: _ReplyT
     return Refusal(error, msgspec.structs.replace(reply_to, allow=verbs))
 
 
-def _decode(route: Route, members: dict[str, str], request: HttpRequest) -> Any:
+def _decode(codec: Codec[Any, Any], members: dict[str, str], request: HttpRequest) -> Any:
     """The request made of body, query and path; what stands in the path counts before the others."""
-    codec = REQUESTS[route.operation]
     query = _read_query(request.query) if request.query else {}
     if request.method != "POST":
         return codec.convert(query | members, text=True)
