@@ -1,22 +1,18 @@
 """Requests, from ASGI."""
 
-import asyncio
-import types
-from collections.abc import Coroutine, Generator, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 from dragoman.errors import InvalidRequestError, RequestTooLargeError
 from dragoman.hosts.binding import Receive
+from dragoman.hosts.timing import within
 
 __all__ = ["Disconnected", "read_body", "request_headers", "request_path"]
 
 LONGEST_NUMBER = 18
 """Digits of a length that is a number of bytes that could be."""
 PATH_SAFE = "/:@!$&'()*+,;=~"
-
-
-_LATE = object()
 
 
 class Disconnected(Exception):
@@ -61,40 +57,9 @@ async def read_body(
     if stated.isdecimal() and (len(stated) > LONGEST_NUMBER or int(stated) > limit):
         raise _too_large(limit)
     try:
-        return await _timed(_chunks(receive, limit), seconds)
-    except asyncio.CancelledError as error:
-        reader = asyncio.current_task()
-        if error.args != (_LATE,) or reader is None or reader.uncancel():
-            raise
+        return await within(seconds, _chunks(receive, limit))
+    except TimeoutError as error:
         raise InvalidRequestError(f"The body did not arrive within {seconds:g} seconds") from error
-
-
-@types.coroutine
-def _timed(work: Coroutine[Any, Any, bytes], seconds: float) -> Generator[Any, Any, bytes]:
-    """Awaits `work`; cancels the task after so many seconds, with `_LATE` for a reason.
-
-    As `asyncio.timeout` would do, but a timer is set only if the work does not end at once. A body is nearly always
-    there when the application is called, and this is on the path of every request.
-    """
-    try:
-        awaited = work.send(None)
-    except StopIteration as done:
-        return cast("bytes", done.value)
-    reader = asyncio.current_task()
-    assert reader is not None
-    timer = asyncio.get_running_loop().call_later(seconds, reader.cancel, _LATE)
-    try:
-        while True:
-            try:
-                sent = yield awaited
-            except BaseException as error:  # noqa: BLE001 -- whatever it is, it is for the work
-                awaited = work.throw(error)
-            else:
-                awaited = work.send(sent)
-    except StopIteration as done:
-        return cast("bytes", done.value)
-    finally:
-        timer.cancel()
 
 
 async def _chunks(receive: Receive, limit: int) -> bytes:

@@ -7,8 +7,9 @@ from dragoman.dialects.base import Call, Dialect
 from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.errors import A2AError
 from dragoman.hosts.binding import Receive, Send
+from dragoman.hosts.timing import within
 
-__all__ = ["write_stream"]
+__all__ = ["until_gone", "write_stream"]
 
 HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -31,11 +32,13 @@ async def write_stream(
     send: Send,
 ) -> None:
     """Writes the feed to its end. A reader who leaves, or takes nothing for `stall` seconds, ends it too."""
-    watcher = asyncio.get_running_loop().create_task(_until_gone(receive, feed))
+    watcher = asyncio.get_running_loop().create_task(until_gone(receive, feed))
+
+    async def sent(body: bytes, more: bool) -> None:
+        await send({"type": "http.response.body", "body": body, "more_body": more})
 
     async def write(body: bytes, *, more: bool = True) -> None:
-        async with asyncio.timeout(stall):
-            await send({"type": "http.response.body", "body": body, "more_body": more})
+        await within(stall, sent(body, more))
 
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
@@ -62,7 +65,7 @@ async def _frames(
         yield dialect.encode_stream_error(call, public(error))
 
 
-async def _until_gone(receive: Receive, feed: TaskFeed | DirectFeed) -> None:
+async def until_gone(receive: Receive, feed: TaskFeed | DirectFeed) -> None:
     """Closes the feed when the caller leaves."""
     while (await receive())["type"] != "http.disconnect":
         pass
