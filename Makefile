@@ -5,6 +5,7 @@
 #   make check   the same without the official SDKs as peers
 #   make bench   compares with the official Python SDK's server; needs Linux
 #   make lock    compiles the locks anew, to the newest versions that the ranges allow
+#   make proto   compiles the .proto files anew, after one of them was changed
 #   make clean   removes what the others made
 
 SHELL := /bin/bash
@@ -28,7 +29,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NODE_USE_SYSTEM_CA := 1
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: demo test check lint types bench lock peers clean
+.PHONY: demo test check lint types bench lock proto peers clean
 
 demo: .venv/ready
 	@$(BIN)/python -m scripts.demo
@@ -106,6 +107,9 @@ lock: .venv-lock/ready .venv/ready
 	@$(BIN)/python -m venv .venv-lock
 	@.venv-lock/bin/python $(INSTALL) -r $<
 	@touch $@
+
+proto: .venv/ready
+	@$(BIN)/python -m scripts.proto
 
 clean:
 	rm -rf .venv .venv-lock .peers .dragoman build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
