@@ -11,7 +11,7 @@ from dragoman.dialects.liberal import Rule
 from dragoman.dialects.v1_0 import card, objects, reading, requests, writing
 from dragoman.operations import Operation
 
-__all__ = ["BESIDE_RESULT", "REQUESTS", "RESULTS"]
+__all__ = ["REQUESTS", "RESULTS"]
 
 _CONTENTS = ("text", "raw", "url", "data")
 
@@ -96,8 +96,3 @@ RESULTS: dict[Operation, Codec[Any, Any] | None] = {
     ),
 }
 """How the result (or one event) of each operation is read and written; None where there is none."""
-
-BESIDE_RESULT: dict[Operation, dict[str, str]] = {
-    operations.GET_EXTENDED_AGENT_CARD: {"cache-control": "private, no-store"},
-}
-"""Headers that answers with a result have: what is for one caller only is kept by nobody else (section 13.3)."""

@@ -3,15 +3,13 @@
 from typing import Any
 
 from dragoman.dialects.failures import details_of
-from dragoman.dialects.jsonrpc import JsonRpcBinding, Row
+from dragoman.dialects.jsonrpc import JsonRpcBinding
 from dragoman.dialects.status import Status
 from dragoman.dialects.v1_0.codecs import REQUESTS, RESULTS
 from dragoman.errors import A2AError
 from dragoman.operations import OPERATIONS
 
 __all__ = ["JsonRpc"]
-
-_ROWS = tuple(Row(operation, operation.name, REQUESTS[operation], RESULTS[operation]) for operation in OPERATIONS)
 
 
 class JsonRpc(JsonRpcBinding):
@@ -20,8 +18,9 @@ class JsonRpc(JsonRpcBinding):
     key = "1.0/JSONRPC"
     version = "1.0"
 
-    def __init__(self) -> None:
-        super().__init__(_ROWS)
+    methods = {operation.name: operation for operation in OPERATIONS}  # noqa: RUF012 -- declared as class variable above
+    requests = REQUESTS
+    results = RESULTS
 
     def error_data(self, error: A2AError, status: Status) -> Any:
         return [*details_of(error, status.error.reason)]

@@ -13,12 +13,20 @@ import msgspec
 from dragoman import operations
 from dragoman.dialects.base import Call, HttpReply, HttpRequest, Refusal, Target, addressed
 from dragoman.dialects.codec import Codec, parse_json
+from dragoman.dialects.failures import (
+    BESIDE_RESULT,
+    JSON_TYPES,
+    details_of,
+    failure_of,
+    media_type,
+    read_failure,
+    sendable,
+)
 from dragoman.dialects.parameters import headers_of, parameters_of
+from dragoman.dialects.routes import Route, Routes
 from dragoman.dialects.sse import frame
 from dragoman.dialects.status import status_of
-from dragoman.dialects.v1_0.codecs import BESIDE_RESULT, REQUESTS, RESULTS
-from dragoman.dialects.failures import JSON_TYPES, details_of, failure_of, media_type, read_failure, sendable
-from dragoman.dialects.routes import Route, Routes
+from dragoman.dialects.v1_0.codecs import REQUESTS, RESULTS
 from dragoman.errors import (
     A2AError,
     ContentTypeNotSupportedError,
