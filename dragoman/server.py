@@ -21,6 +21,7 @@ from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.origin import Proxies
+from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.call import CallContext
@@ -175,28 +176,30 @@ class Server:
                 await self.service.close()
 
 
-def serve(server: Server, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Runs the server on uvicorn until it is told to stop."""
+def serve(server: Server, host: str, port: int, announce: Callable[[str], None], tls: TlsFiles | None = None) -> None:
+    """Runs the server until it is told to stop; with `tls`, all bindings are under TLS."""
     gc.disable()  # nothing that the start makes is garbage; a server that runs enables it again
     try:
-        _serve(server, host, port, announce)
+        _serve(server, host, port, announce, tls)
     finally:
         gc.enable()
 
 
-def _serve(server: Server, host: str, port: int, announce: Callable[[str], None]) -> None:
-    from dragoman.hosts.run import run
+def _serve(server: Server, host: str, port: int, announce: Callable[[str], None], tls: TlsFiles | None) -> None:
+    from dragoman.hosts.run import Serving, run
+    from dragoman.hosts.tls import tls_context
 
     def ready(url: str) -> None:
         announce(f"Agent  {url}")
         announce(f"Store  {server.store.description}")
         announce(f"Card   {url}/.well-known/agent-card.json")
 
-    run(
-        server.application,
-        host,
-        port,
+    serving = Serving(
+        application=server.application,
+        open=server.open,
+        close=server.close,
         ready=ready,
         end_streams=server.service.end_streams,
         grace=server.service.limits.drain_grace,
     )
+    run(serving, host, port, None if tls is None else tls_context(tls))

@@ -1,57 +1,138 @@
-"""Runs the application on uvicorn, which does HTTP/1.1 with httptools and uvloop."""
+"""Runs the application on sockets: one port, both versions of HTTP, with or without TLS, until it is told to stop."""
 
 import asyncio
+import contextlib
 import gc
-import math
 import signal
-import socket
+import ssl
+import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
+import msgspec
 
+from dragoman.hosts.opening import Opening
+from dragoman.hosts.site import AsgiApplication, ConnectionLimits, Site
+from dragoman.hosts.tls import HSTS
 from dragoman.threads import LooseThreads
 
-__all__ = ["run"]
+__all__ = ["Serving", "run"]
 
 LAST_SECONDS = 1.0
 """For cancelled asyncio tasks to end when the event loop does."""
+GLANCE = 0.02
+"""Seconds between two looks at whether all connections have ended."""
 MOST_THREADS = 32
+BACKLOG = 2048
 
 
-class _Server(uvicorn.Server):
-    """Tells when it can be called, and ends the streams before it waits for the connections."""
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
+    """What is served, and who is told what when."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None], end_streams: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-        self._end_streams = end_streams
+    application: AsgiApplication
+    open: Callable[[], Awaitable[None]]
+    """Called before the first connection is taken."""
+    close: Callable[[], Awaitable[None]]
+    """Called after the last one has ended."""
+    ready: Callable[[str], None]
+    """Given the URL, once the application can be called."""
+    end_streams: Callable[[], None]
+    """Called when the process has been told to stop."""
+    grace: float
+    """Seconds that requests in flight have then."""
 
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """As uvicorn has it, but a signal that was obeyed is not raised again: who ends as told ends with success."""
-        if threading.current_thread() is not threading.main_thread():
-            yield  # only the main thread is told of signals
-            return
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+
+class _Stop:
+    """Whether the process has been told to stop, and whether it was told twice."""
+
+    def __init__(self) -> None:
+        self.told = asyncio.Event()
+        self.again = asyncio.Event()
+
+    def tell(self) -> None:
+        (self.again if self.told.is_set() else self.told).set()
+
+
+def run(serving: Serving, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+    """Serves until SIGINT or SIGTERM; then streams end, open requests have their grace, and the application closes.
+    What runs on after that, on the event loop or in a thread, is let go. A second signal cuts the grace short.
+
+    Raises:
+        SystemExit: the address cannot be had, or the application cannot start; why is on the standard error.
+    """
+    with _loop() as loop:
+        loop.run_until_complete(_serve(serving, host, port, tls))
+
+
+async def _serve(serving: Serving, host: str, port: int, tls: ssl.SSLContext | None) -> None:
+    loop = asyncio.get_running_loop()
+    site = Site(serving.application, loop, limits=ConnectionLimits(), state={}, hsts=None if tls is None else HSTS)
+    stop = _Stop()
+    with _signals(loop, stop):
         try:
-            yield
+            server = await loop.create_server(
+                lambda: Opening(site), host, port, ssl=tls, backlog=BACKLOG, start_serving=False
+            )
+        except OSError as error:
+            raise _cannot(f"{host}:{port} cannot be listened on: {error.strerror or error}", 1) from error
+        try:
+            await serving.open()
+        except Exception as error:  # whatever it is, it is told and the process ends
+            server.close()
+            raise _cannot(str(error), 3) from error
+        try:
+            if not stop.told.is_set():
+                await _answer(serving, site, server, stop)
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            server.close()
+            await serving.close()
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        _spare_the_collector()
-        if self.started and not self.should_exit:
-            host, port = self.servers[0].sockets[0].getsockname()[:2]
-            self._ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._end_streams()
-        await super().shutdown(sockets)
+def _cannot(why: str, code: int) -> SystemExit:
+    print(f"error: {why}", file=sys.stderr)  # noqa: T201 -- this is a program's word to who started it
+    return SystemExit(code)
+
+
+async def _answer(serving: Serving, site: Site, server: asyncio.Server, stop: _Stop) -> None:
+    """Takes connections until it is told to stop; then gives what is in flight its grace."""
+    await server.start_serving()
+    _spare_the_collector()
+    host, port = server.sockets[0].getsockname()[:2]
+    serving.ready(f"http{'s' if site.hsts else ''}://{f'[{host}]' if ':' in host else host}:{port}")
+    await stop.told.wait()
+    server.close()
+    site.closing = True
+    serving.end_streams()
+    for connection in tuple(site.connections):
+        connection.close_gently()
+    end = site.loop.time() + serving.grace
+    while site.connections and not stop.again.is_set() and (left := end - site.loop.time()) > 0:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.again.wait(), min(left, GLANCE))
+    for connection in tuple(site.connections):
+        connection.abort()
+    for task in tuple(site.tasks):
+        task.cancel()
+
+
+@contextmanager
+def _signals(loop: asyncio.AbstractEventLoop, stop: _Stop) -> Generator[None]:
+    """SIGINT and SIGTERM tell to stop, and are not raised: who ends as told ends with success."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is told of signals
+        return
+
+    def obey(_number: int, _frame: Any) -> None:
+        loop.call_soon_threadsafe(stop.tell)
+
+    before = {number: signal.signal(number, obey) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _spare_the_collector() -> None:
@@ -66,9 +147,9 @@ def _spare_the_collector() -> None:
 
 
 @contextmanager
-def _loop(factory: Callable[[], asyncio.AbstractEventLoop] | None) -> Generator[asyncio.AbstractEventLoop]:
+def _loop() -> Generator[asyncio.AbstractEventLoop]:
     """A new event loop. At the end it waits for what will not end no longer than `LAST_SECONDS`."""
-    loop = asyncio.new_event_loop() if factory is None else factory()
+    loop = _new_loop()
     loop.set_default_executor(LooseThreads(MOST_THREADS, "dragoman-loop"))
     asyncio.set_event_loop(loop)
     try:
@@ -81,6 +162,14 @@ def _loop(factory: Callable[[], asyncio.AbstractEventLoop] | None) -> Generator[
             loop.close()
 
 
+def _new_loop() -> asyncio.AbstractEventLoop:
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
+
+
 async def _let_go() -> None:
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
@@ -90,36 +179,3 @@ async def _let_go() -> None:
     if not left:
         # Generators of tasks that still run cannot be closed.
         await asyncio.get_running_loop().shutdown_asyncgens()
-
-
-def run(
-    application: Any,
-    host: str,
-    port: int,
-    *,
-    ready: Callable[[str], None],
-    end_streams: Callable[[], None],
-    grace: float,
-) -> None:
-    """Serves until SIGINT or SIGTERM. Then streams end, open requests have `grace` seconds (in whole ones, at least 1),
-    and the application closes. What runs on after that, on the event loop or in a thread, is let go.
-
-    Raises:
-        SystemExit: the address cannot be had, or the application cannot start.
-    """
-    config = uvicorn.Config(
-        application,
-        host=host,
-        port=port,
-        lifespan="on",
-        log_level="warning",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=max(1, math.ceil(grace)),
-    )
-    server = _Server(config, ready, end_streams)
-    with _loop(config.get_loop_factory()) as loop:
-        loop.run_until_complete(server.serve())
-    if not server.started:
-        raise SystemExit(3)

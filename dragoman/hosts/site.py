@@ -23,6 +23,8 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_head_bytes: int = 64 * 1024
     """Request line and header fields together, decoded."""
     max_header_fields: int = 128
+    stall: float = 60.0
+    """Without a caller taking anything of what waits for it; then the connection is cut."""
     high_water: int = 64 * 1024
     """Bytes that wait for a slow reader before the application is made to wait."""
 

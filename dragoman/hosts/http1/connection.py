@@ -1,0 +1,309 @@
+"""HTTP/1.1 on one connection (RFC 9112): httptools parses, each request becomes one run of the ASGI application.
+
+Requests are answered one after the other, in their order. What cannot be parsed is answered with its status and ends
+the connection, and so does a request whose body the application did not want.
+"""
+
+import asyncio
+from collections import deque
+from typing import Any, cast
+
+import httptools
+
+from dragoman.hosts.binding import Scope
+from dragoman.hosts.http1.heads import plain_answer, split_target
+from dragoman.hosts.http1.request import Http1Request
+from dragoman.hosts.site import Site
+
+__all__ = ["Http1", "address"]
+
+LINGER = 2.0
+"""Seconds in which the rest of an unwanted body is thrown away, so that its sender sees the answer before the end."""
+MOST_LINGERED = 4 * 1024 * 1024
+ASGI = {"version": "3.0", "spec_version": "2.4"}
+
+
+class _Refused(Exception):
+    """What came is no request for the application; it is answered with this status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Http1(asyncio.Protocol):
+    """A connection; `Connection` says what the server may ask of it."""
+
+    _transport: asyncio.Transport
+    _about: dict[str, Any]
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.slow = False
+        """Whether the caller takes what is written too slowly."""
+        self.further = b"" if site.hsts is None else b"strict-transport-security: %b\r\n" % site.hsts
+        """Lines that every answer has."""
+        self._limits = site.limits
+        self._loop = site.loop
+        self._parser = httptools.HttpRequestParser(self)
+        self._current: Http1Request | None = None
+        self._incoming: Http1Request | None = None
+        """The request whose body is being read."""
+        self._waiting: deque[Http1Request] = deque()
+        """Requests that came while another was being answered."""
+        self._target = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._head_bytes = 0
+        self._reading_head = False
+        self._paused = False
+        self._since = 0.0
+        """When the connection became idle, the head that is being read began, or the caller became slow."""
+        self._drained: asyncio.Future[None] | None = None
+        self._refusal = 0
+        """The status that what came last is answered with, when its turn comes; nothing is parsed after it."""
+        self._lingered = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    # What the transport tells.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=self._limits.high_water)
+        self._about = {
+            "type": "http",
+            "asgi": ASGI,
+            "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
+            "server": address(transport.get_extra_info("sockname")),
+            "client": address(transport.get_extra_info("peername")),
+            "root_path": "",
+        }
+        self.site.connections.add(self)
+        self._since = self._loop.time()
+        self._timer = self._loop.call_later(self._limits.head_timeout, self._look)
+
+    def data_received(self, data: bytes) -> None:
+        if self._refusal:
+            self._lingered += len(data)
+            if self._lingered > MOST_LINGERED:
+                self._transport.abort()
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserCallbackError as error:
+            if not isinstance(error.__context__, _Refused):
+                raise
+            self._refuse(error.__context__.status)
+        except httptools.HttpParserUpgrade:
+            # No other protocol is changed to, and what comes behind the request may be in one: it was the last.
+            if self._current is not None:
+                (self._waiting[-1] if self._waiting else self._current).keep_alive = False
+        except httptools.HttpParserError:
+            self._refuse(400)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- all the same why
+        self.site.connections.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._current is not None:
+            self._current.caller_left()
+        self._waiting.clear()
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        self.slow = True
+        self._since = self._loop.time()
+
+    def resume_writing(self) -> None:
+        self.slow = False
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    # What the parser tells.
+
+    def on_message_begin(self) -> None:
+        self._target, self._headers, self._head_bytes = b"", [], 0
+        self._reading_head = True
+        if self._current is None:
+            self._since = self._loop.time()
+
+    def on_url(self, part: bytes) -> None:
+        self._target += part
+        self._count(len(part))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+        self._count(len(name) + len(value))
+
+    def _count(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > self._limits.max_head_bytes or len(self._headers) > self._limits.max_header_fields:
+            raise _Refused(431)
+
+    def on_headers_complete(self) -> None:
+        self._reading_head = False
+        version = self._parser.get_http_version()
+        request = Http1Request(
+            self, self._scope(version), keep_alive=self._parser.should_keep_alive(), expects=self._expects(version)
+        )
+        self._incoming = request
+        if self._current is None:
+            self._start(request)
+        else:
+            self._waiting.append(request)
+            self._balance()
+
+    def _scope(self, version: str) -> Scope:
+        method = self._parser.get_method()
+        try:
+            path, raw_path, query = split_target(self._target)
+        except ValueError:
+            raise _Refused(400) from None
+        if method == b"CONNECT":
+            raise _Refused(405)
+        scope = self._about.copy()
+        scope["http_version"] = version
+        scope["method"] = method.decode("ascii")
+        scope["path"] = path
+        scope["raw_path"] = raw_path
+        scope["query_string"] = query
+        scope["headers"] = self._headers
+        scope["state"] = self.site.state.copy()
+        return scope
+
+    def _expects(self, version: str) -> bool:
+        """Whether the caller waits for word before it sends the body (RFC 9110 section 10.1.1)."""
+        hosts, expects = 0, False
+        for name, value in self._headers:
+            if name == b"host":
+                hosts += 1
+            elif name == b"expect":
+                expects = value.lower() == b"100-continue"
+        if hosts != 1 and (hosts or version == "1.1"):
+            raise _Refused(400)  # RFC 9112 section 3.2
+        return expects and version == "1.1"
+
+    def on_body(self, data: bytes) -> None:
+        assert self._incoming is not None
+        self._incoming.body_came(data)
+        self._balance()
+
+    def on_message_complete(self) -> None:
+        assert self._incoming is not None
+        self._incoming.body_ended()
+        self._incoming = None
+
+    # What a request asks.
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+
+    async def drained(self) -> None:
+        """Waits while the caller is slow."""
+        while self.slow:
+            if self._drained is None or self._drained.done():
+                self._drained = self._loop.create_future()
+            await asyncio.shield(self._drained)
+
+    def read_on(self) -> None:
+        """The body that waited has been taken."""
+        if self._paused:
+            self._balance()
+
+    def answered(self, request: Http1Request) -> None:
+        """The end of an answer has been written: the next request has its turn, or the connection ends."""
+        self._current = None
+        self._since = self._loop.time()
+        if not request.keep_alive or self.site.closing:
+            self._end(whole=request.complete and not self._refusal)
+        elif self._waiting:
+            self._start(self._waiting.popleft())
+            self._balance()
+        elif self._refusal:
+            self.refuse(self._refusal)
+
+    def refuse(self, status: int) -> None:
+        """Answers with nothing but a status, and ends the connection."""
+        self._refusal = status
+        self._transport.write(plain_answer(status, self.further))
+        self._end(whole=False)
+
+    # What the server asks.
+
+    def close_gently(self) -> None:
+        if self._current is None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    # Within.
+
+    def _start(self, request: Http1Request) -> None:
+        self._current = request
+        task = self._loop.create_task(request.run())
+        self.site.tasks.add(task)
+        task.add_done_callback(self.site.tasks.discard)
+
+    def _balance(self) -> None:
+        """Reads no further while requests wait for their turn, or too much of a body for the application."""
+        held = self._incoming is not None and self._incoming.waiting_bytes > self._limits.high_water
+        full = held or bool(self._waiting)
+        if full is not self._paused and not self._transport.is_closing():
+            self._paused = full
+            if full:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+
+    def _refuse(self, status: int) -> None:
+        self._refusal = status
+        if self._incoming is not None:
+            # Its body will not come to an end.
+            self._incoming.caller_left()
+            if self._incoming is not self._current:
+                self._waiting.remove(self._incoming)
+            elif not self._current.begun:
+                self.refuse(status)
+            else:
+                self.abort()
+        elif self._current is None:
+            self.refuse(status)
+
+    def _end(self, *, whole: bool) -> None:
+        """Closes: at once if the request was read whole, else when its sender has had time to see the answer."""
+        self._refusal = self._refusal or 400
+        if whole or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        self._paused = True
+        self._incoming = None
+        self._waiting.clear()
+        self._balance()
+        self._transport.write_eof()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(LINGER, self._transport.abort)
+
+    def _look(self) -> None:
+        """Ends a connection that is idle, slow with a head, or does not take its answer, for too long."""
+        limits = self._limits
+        since = self._loop.time() - self._since
+        if self._current is not None:
+            if self.slow and since >= limits.stall:
+                self._transport.abort()
+                return
+        elif self._reading_head and since >= limits.head_timeout:
+            self.refuse(408)
+            return
+        elif since >= limits.idle:
+            self._transport.close()
+            return
+        self._timer = self._loop.call_later(min(limits.head_timeout, limits.idle), self._look)
+
+
+def address(name: Any) -> tuple[str, int | None] | None:
+    """A socket's name as ASGI has it: host and port, or the path of a Unix socket."""
+    if isinstance(name, tuple):
+        host, port = cast("tuple[str, int]", name)[:2]
+        return host, port
+    return (name, None) if isinstance(name, str) and name else None

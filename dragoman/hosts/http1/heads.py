@@ -1,0 +1,78 @@
+"""Heads of requests and answers, as HTTP/1.1 writes them (RFC 9112)."""
+
+import http
+import time
+from collections.abc import Iterable
+from email.utils import formatdate
+from urllib.parse import unquote_to_bytes
+
+from httptools import parse_url
+
+__all__ = ["NO_BODY", "answer_head", "date_line", "plain_answer", "split_target"]
+
+NO_BODY = frozenset({204, 304})
+"""Statuses whose answers have no body, and say nothing of its length (RFC 9110 section 6.4.1)."""
+
+_STATUS_LINES = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode("latin-1") for status in http.HTTPStatus
+}
+
+
+class _Date:
+    """The date line, written once a second."""
+
+    second = 0
+    line = b""
+
+
+def date_line() -> bytes:
+    now = int(time.time())
+    if now != _Date.second:
+        _Date.second, _Date.line = now, b"date: %b\r\n" % formatdate(now, usegmt=True).encode("latin-1")
+    return _Date.line
+
+
+def answer_head(status: int, headers: Iterable[tuple[bytes, bytes]], further: bytes) -> bytes:
+    """Status line, `headers`, whole lines in `further`, the date, and the empty line.
+
+    Raises:
+        ValueError: a name or value would end its line early.
+    """
+    lines = [b"%b: %b\r\n" % field for field in headers]
+    fields = b"".join(lines)
+    if fields.count(b"\n") != len(lines) or fields.count(b"\r") != len(lines) or b"\0" in fields:
+        raise ValueError("a header field of the answer holds a line break")
+    line = _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
+    return b"%b%b%b%b\r\n" % (line, fields, further, date_line())
+
+
+def plain_answer(status: int, further: bytes = b"") -> bytes:
+    """A whole answer that ends the connection, for what never reaches the application."""
+    text = http.HTTPStatus(status).phrase.encode() + b"\n"
+    headers = (
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", b"%d" % len(text)),
+        (b"connection", b"close"),
+    )
+    return answer_head(status, headers, further) + text
+
+
+def split_target(target: bytes) -> tuple[str, bytes, bytes]:
+    """Path, path as it was sent, and query of a request target in origin, absolute or asterisk form.
+
+    Raises:
+        ValueError: it is in none of them.
+    """
+    if target[:1] == b"/":
+        raw, _, query = target.partition(b"?")
+        query = query.partition(b"#")[0]
+    elif target == b"*":
+        raw, query = b"*", b""
+    else:
+        try:
+            url = parse_url(target)
+        except Exception as error:  # httptools raises its own, which is no ValueError
+            raise ValueError("the request target is no URL") from error
+        raw, query = url.path or b"/", url.query or b""
+    path = unquote_to_bytes(raw) if b"%" in raw else raw
+    return path.decode("utf-8", "replace"), raw, query
