@@ -1,6 +1,6 @@
 """What each operation of A2A 1.0 takes and gives, as codecs; both JSON bindings use them."""
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -8,6 +8,7 @@ from msgspec import UNSET
 from dragoman import operations
 from dragoman.dialects.codec import Codec
 from dragoman.dialects.liberal import Rule
+from dragoman.dialects.older import Older, push_config, push_configs
 from dragoman.dialects.v1_0 import card, objects, reading, requests, writing
 from dragoman.operations import Operation
 
@@ -28,32 +29,14 @@ def _one_content(part: dict[str, Any]) -> str | None:
 
 
 _RULES: dict[type[msgspec.Struct], Rule] = {objects.Part: _one_content}
-_KINDS = {"task": "task", "message": "message", "status-update": "statusUpdate", "artifact-update": "artifactUpdate"}
-_WRAPPERS = frozenset({*_KINDS.values(), "status_update", "artifact_update"})
-
-
-def _wrapped(value: Any) -> Any:
-    """Puts a bare task, message or event under the member name that says what it is, as 1.0 has it."""
-    if not isinstance(value, dict) or not _WRAPPERS.isdisjoint(cast("dict[str, Any]", value)):
-        return cast("Any", value)
-    bare = cast("dict[str, Any]", value)
-    name = _KINDS.get(str(bare.get("kind")))
-    if name is None:
-        name = next((name for mark, name in _MARKS if mark in bare), None)
-    return bare if name is None else {name: bare}
-
-
-_MARKS = (
-    ("messageId", "message"),
-    ("artifact", "artifactUpdate"),
-    ("taskId", "statusUpdate"),
-    ("status", "task"),
-)
+_older = Older(nested_data=False)
 
 _send = Codec(requests.SendMessage, reading.send_message, writing.send_message, strict=True, rules=_RULES)
-_task = Codec(objects.Task, reading.task, writing.task, rules=_RULES)
-_event = Codec(objects.StreamResponse, reading.stream_response, writing.stream_response, rules=_RULES, shape=_wrapped)
-_push = Codec(objects.PushConfig, reading.push_config, writing.push_config)
+_task = Codec(objects.Task, reading.task, writing.task, rules=_RULES, shape=_older.result)
+_event = Codec(
+    objects.StreamResponse, reading.stream_response, writing.stream_response, rules=_RULES, shape=_older.event
+)
+_push = Codec(objects.PushConfig, reading.push_config, writing.push_config, shape=push_config)
 
 REQUESTS: dict[Operation, Codec[Any, Any]] = {
     operations.SEND_MESSAGE: _send,
@@ -80,16 +63,20 @@ REQUESTS: dict[Operation, Codec[Any, Any]] = {
 
 RESULTS: dict[Operation, Codec[Any, Any] | None] = {
     operations.SEND_MESSAGE: Codec(
-        objects.SendResponse, reading.send_response, writing.send_response, rules=_RULES, shape=_wrapped
+        objects.SendResponse, reading.send_response, writing.send_response, rules=_RULES, shape=_older.event
     ),
     operations.SEND_STREAMING_MESSAGE: _event,
     operations.GET_TASK: _task,
-    operations.LIST_TASKS: Codec(objects.TaskPage, reading.task_page, writing.task_page, rules=_RULES),
+    operations.LIST_TASKS: Codec(
+        objects.TaskPage, reading.task_page, writing.task_page, rules=_RULES, shape=_older.page
+    ),
     operations.CANCEL_TASK: _task,
     operations.SUBSCRIBE_TO_TASK: _event,
     operations.CREATE_PUSH_CONFIG: _push,
     operations.GET_PUSH_CONFIG: _push,
-    operations.LIST_PUSH_CONFIGS: Codec(objects.PushConfigs, reading.push_configs, writing.push_configs),
+    operations.LIST_PUSH_CONFIGS: Codec(
+        objects.PushConfigs, reading.push_configs, writing.push_configs, shape=push_configs
+    ),
     operations.DELETE_PUSH_CONFIG: None,
     operations.GET_EXTENDED_AGENT_CARD: Codec(
         card.AgentCard, card.read_card, card.write_card, shape=card.upgraded, plain=False
