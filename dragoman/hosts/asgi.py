@@ -3,25 +3,22 @@
 A request is read, decoded by its dialect, answered by the service, and written; nothing here knows an operation.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dragoman.dialects.base import HttpReply, HttpRequest, Refusal
+from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
-from dragoman.errors import A2AError, InternalError, StoreUnavailable, UnavailableError
+from dragoman.errors import A2AError
 from dragoman.hosts.binding import Binding, Receive, Scope, Send
+from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.mounting import mount_on
 from dragoman.hosts.origin import Proxies, base_url
 from dragoman.hosts.reading import Disconnected, read_body, request_headers, request_path
 from dragoman.hosts.streaming import write_stream
-from dragoman.ports.call import CallContext
 
 __all__ = ["Application"]
-
-log = logging.getLogger("dragoman.hosts")
 
 CARD_PATHS = frozenset({"/.well-known/agent-card.json", "/.well-known/agent.json"})
 
@@ -46,13 +43,11 @@ class Application:
         open_: Callable[[], Any],
         close: Callable[[], Any],
     ) -> None:
-        self._service = service
-        self._negotiator = negotiator
+        self._calls = Calls(service, negotiator, activated, first)
         self._cards = cards
         self._proxies = proxies
         self._bindings = tuple(bindings)
         self._max_body_bytes = max_body_bytes
-        self._activated = activated
         self._first = first
         self._open = open_
         self._close = close
@@ -66,7 +61,7 @@ class Application:
         for binding in self._bindings:
             if binding.takes(scope, path):
                 await self._first()
-                await binding(scope, receive, send, self._service)
+                await binding(scope, receive, send, self._calls.service)
                 return
         if kind == "http":
             try:
@@ -87,54 +82,21 @@ class Application:
             await _write(reply, send)
             return
         query = scope["query_string"].decode("latin-1")
+        limits = self._calls.service.limits
         try:
-            body = await read_body(scope, headers, receive, self._max_body_bytes, self._service.limits.body_timeout)
+            body = await read_body(scope, headers, receive, self._max_body_bytes, limits.body_timeout)
         except A2AError as error:
-            dialect = self._negotiator.choose(HttpRequest(scope["method"], path, query, headers))
-            reply = dialect.encode_error(error, None)
-            # What of the body is still to come is not wanted any more.
-            reply.headers["connection"] = "close"
+            reply = self._calls.refuse(HttpRequest(scope["method"], path, query, headers), error)
+            if scope["http_version"] < "2":
+                # What of the body is still to come is not wanted any more.
+                reply.headers["connection"] = "close"
             await _write(reply, send)
             return
-        await self._answer(HttpRequest(scope["method"], path, query, headers, body), receive, send)
-
-    async def _answer(self, request: HttpRequest, receive: Receive, send: Send) -> None:
-        dialect, call = self._negotiator.decode(request)
-        if isinstance(call, Refusal):
-            await _write(dialect.encode_error(call.error, call.reply_to), send)
-            return
-        context = CallContext(parameters=call.parameters)
-        extensions = self._activated(call.parameters.extensions) if call.parameters.extensions else ()
-        try:
-            await self._first()
-            result = await self._service.call(call.operation, call.request, context)
-            reply = None if call.operation.streams else dialect.encode_result(call, result)
-        except Exception as error:  # noqa: BLE001 -- the one place where defects become InternalError
-            await _write(dialect.encode_error(self._public(error), call.reply_to), send)
-            return
-        if reply is None:
-            await write_stream(
-                dialect,
-                call,
-                result,
-                headers=[(b"a2a-extensions", ", ".join(extensions).encode("latin-1"))] if extensions else (),
-                public=self._public,
-                stall=self._service.limits.send_stall,
-                receive=receive,
-                send=send,
-            )
-            return
-        if extensions:
-            reply.headers["a2a-extensions"] = ", ".join(extensions)
-        await _write(reply, send)
-
-    def _public(self, error: Exception) -> A2AError:
-        if isinstance(error, A2AError):
-            return error
-        if isinstance(error, StoreUnavailable):
-            return UnavailableError()
-        log.error("a request failed", exc_info=error)
-        return InternalError()
+        answer = await self._calls.answer(HttpRequest(scope["method"], path, query, headers, body))
+        if isinstance(answer, Stream):
+            await write_stream(answer, public=self._calls.public, stall=limits.send_stall, receive=receive, send=send)
+        else:
+            await _write(answer, send)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

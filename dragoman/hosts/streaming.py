@@ -1,12 +1,11 @@
 """Streams, to ASGI: events as they come, signs of life in between, an end when either side has one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 
-from dragoman.dialects.base import Call, Dialect
-from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.errors import A2AError
 from dragoman.hosts.binding import Receive, Send
+from dragoman.hosts.calls import Stream
 from dragoman.hosts.timing import within
 
 __all__ = ["until_gone", "write_stream"]
@@ -21,18 +20,11 @@ END_EARLY = b"retry: 1000\n\n"
 
 
 async def write_stream(
-    dialect: Dialect,
-    call: Call,
-    feed: TaskFeed | DirectFeed,
-    *,
-    headers: Sequence[tuple[bytes, bytes]],
-    public: Callable[[Exception], A2AError],
-    stall: float,
-    receive: Receive,
-    send: Send,
+    stream: Stream, *, public: Callable[[Exception], A2AError], stall: float, receive: Receive, send: Send
 ) -> None:
-    """Writes the feed to its end. A reader who leaves, or takes nothing for `stall` seconds, ends it too."""
-    watcher = asyncio.get_running_loop().create_task(until_gone(receive, feed))
+    """Writes the stream to its end. A reader who leaves, or takes nothing for `stall` seconds, ends it too."""
+    feed = stream.feed
+    watcher = asyncio.get_running_loop().create_task(until_gone(receive, feed.close))
 
     async def sent(body: bytes, more: bool) -> None:
         await send({"type": "http.response.body", "body": body, "more_body": more})
@@ -40,9 +32,10 @@ async def write_stream(
     async def write(body: bytes, *, more: bool = True) -> None:
         await within(stall, sent(body, more))
 
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in stream.headers.items()]
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
-        async for body in _frames(dialect, call, feed, public):
+        async for body in _frames(stream, public):
             await write(body)
         if feed.cut:
             await write(END_EARLY)
@@ -55,18 +48,17 @@ async def write_stream(
         watcher.cancel()
 
 
-async def _frames(
-    dialect: Dialect, call: Call, feed: TaskFeed | DirectFeed, public: Callable[[Exception], A2AError]
-) -> AsyncIterator[bytes]:
+async def _frames(stream: Stream, public: Callable[[Exception], A2AError]) -> AsyncIterator[bytes]:
+    dialect, call = stream.dialect, stream.call
     try:
-        async for batch in feed:
+        async for batch in stream.feed:
             yield b"".join([dialect.encode_event(call, event, seq) for seq, event in batch]) or KEEP_ALIVE
     except Exception as error:  # noqa: BLE001 -- the stream has begun, so whatever it is goes into it
         yield dialect.encode_stream_error(call, public(error))
 
 
-async def until_gone(receive: Receive, feed: TaskFeed | DirectFeed) -> None:
-    """Closes the feed when the caller leaves."""
+async def until_gone(receive: Receive, then: Callable[[], None]) -> None:
+    """Calls `then` when the caller leaves."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    feed.close()
+    then()

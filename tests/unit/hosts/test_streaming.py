@@ -11,6 +11,7 @@ from dragoman.dialects.base import Call
 from dragoman.dialects.v1_0.rest import Rest
 from dragoman.engine.feed import TaskFeed
 from dragoman.errors import A2AError, InternalError, UnavailableError
+from dragoman.hosts.calls import Stream
 from dragoman.hosts.streaming import write_stream
 from dragoman.operations import SEND_STREAMING_MESSAGE, SUBSCRIBE_TO_TASK
 from dragoman.ports.tasks import Selector
@@ -83,8 +84,9 @@ async def opened(
     request = send()
     feed: TaskFeed = await stage.call(SEND_STREAMING_MESSAGE, request)
     call = Call(SEND_STREAMING_MESSAGE, request, ServiceParameters(version="1.0"))
+    stream = Stream(REST, call, feed, {})
     writing = asyncio.create_task(
-        write_stream(REST, call, feed, headers=(), public=public, stall=stall, receive=line.receive, send=line.send)
+        write_stream(stream, public=public, stall=stall, receive=line.receive, send=line.send)
     )
     return feed, await agent.run(), writing
 
