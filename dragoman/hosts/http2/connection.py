@@ -1,0 +1,188 @@
+"""One HTTP/2 connection on the side of the server: from the preface to the last byte."""
+
+import asyncio
+from asyncio import TimerHandle, Transport
+from typing import Any, cast
+
+from dragoman.hosts.http2 import frames
+from dragoman.hosts.http2.frames import CANCEL, ENHANCE_YOUR_CALM, NO_ERROR, ConnectionFault
+from dragoman.hosts.http2.guard import Guard
+from dragoman.hosts.http2.limits import Http2Limits
+from dragoman.hosts.http2.outlet import DEFAULT_WINDOW, Outlet
+from dragoman.hosts.http2.receiver import Receiver
+from dragoman.hosts.http2.requests import Requests
+from dragoman.hosts.http2.settings import INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE
+from dragoman.hosts.site import Site
+
+__all__ = ["Http2"]
+
+DEFAULTS = Http2Limits()
+TICKS = 4
+"""How often within the shortest of its times a connection is looked at: they are kept to a quarter."""
+
+
+class Http2(asyncio.Protocol):
+    """Answers each request by a task of the site's application.
+
+    The first bytes it is given are the client's preface. A request whose client is gone is not cancelled: its `receive`
+    says `http.disconnect`, its `send` raises OSError. Only `abort` cancels.
+    """
+
+    _transport: Transport
+    _outlet: Outlet
+    _requests: Requests
+    _receiver: Receiver
+
+    def __init__(self, site: Site, limits: Http2Limits = DEFAULTS) -> None:
+        self._site = site
+        self._limits = limits
+        times = site.limits
+        self._period = min(times.idle, times.head_timeout, limits.stall) / TICKS
+        self._timer: TimerHandle | None = None
+        self._over = False
+        """The last frame is written; what still comes is dropped."""
+        self._seen = 0
+        self._quiet_since = 0.0
+
+    # Called by the loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        site, limits = self._site, self._limits
+        self._transport = transport = cast("Transport", transport)  # uvloop's are none by descent
+        transport.set_write_buffer_limits(high=site.limits.high_water)
+        guard = Guard(limits, site.loop.time)
+        self._outlet = Outlet(site.loop, transport)
+        self._requests = Requests(site, self._outlet, limits, _scope(transport))
+        self._receiver = Receiver(self._requests, guard, limits)
+        self._quiet_since = site.loop.time()
+        self._timer = site.loop.call_later(self._period, self._tick)
+        site.connections.add(self)
+        values = {
+            MAX_CONCURRENT_STREAMS: limits.max_concurrent_streams,
+            INITIAL_WINDOW_SIZE: limits.stream_window,
+            MAX_HEADER_LIST_SIZE: site.limits.max_head_bytes,
+        }
+        self._outlet.write(frames.settings(values), frames.window_update(0, limits.connection_window - DEFAULT_WINDOW))
+        if site.closing:
+            self.close_gently()
+
+    def data_received(self, data: bytes) -> None:
+        if self._over:
+            return
+        outlet = self._outlet
+        outlet.hold()
+        try:
+            self._receiver.feed(data)
+        except ConnectionFault as fault:
+            self._end(fault.code, str(fault))
+        outlet.flush()
+        if outlet.waiting_control > self._limits.max_control_frames:
+            self._end(ENHANCE_YOUR_CALM, "answers are not read")
+        if self._receiver.peer_leaves:
+            self._leave()
+
+    def eof_received(self) -> None:
+        """The transport closes itself: a client that sends no more acknowledges no more."""
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- however it ended
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._outlet.close()
+        self._requests.lose_all()
+        self._site.connections.discard(self)
+
+    def pause_writing(self) -> None:
+        self._outlet.pause()
+
+    def resume_writing(self) -> None:
+        self._outlet.resume()
+
+    # As `Connection`.
+
+    def close_gently(self) -> None:
+        if self._over or self._receiver.closing:
+            return
+        self._receiver.closing = True
+        self._outlet.write(frames.goaway(self._receiver.last, NO_ERROR, "the server closes"))
+        self._leave()
+
+    def abort(self) -> None:
+        self._over = True
+        self._outlet.close()
+        self._requests.lose_all()
+        self._requests.cancel_all()
+        self._transport.abort()
+
+    # How it ends.
+
+    def _leave(self) -> None:
+        """Closes when no stream is open."""
+        if self._requests.open:
+            self._requests.when_empty = self._leave
+        elif not self._over:
+            self._linger()
+
+    def _end(self, code: int, reason: str) -> None:
+        if self._over:
+            return
+        self._outlet.write(frames.goaway(self._receiver.last, code, reason))
+        self._linger()
+
+    def _linger(self) -> None:
+        """Says the last, and lets the peer read it: a socket closed with bytes unread would take the answer back."""
+        self._over = True
+        self._outlet.flush()
+        self._outlet.close()
+        self._requests.lose_all()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._site.loop.call_later(self._limits.linger, self._transport.abort)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        else:
+            self._transport.close()
+
+    # Times.
+
+    def _tick(self) -> None:
+        site, now = self._site, self._site.loop.time()
+        self._timer = site.loop.call_later(self._period, self._tick)
+        waiting, outlet = self._receiver.waiting_since, self._outlet
+        if waiting is not None and now - waiting >= site.limits.head_timeout:
+            self._end(ENHANCE_YOUR_CALM, "too slow")
+        elif outlet.paused and now - outlet.paused_since >= self._limits.stall:
+            self._over = True
+            self._transport.abort()
+        elif self._idle(now) >= site.limits.idle:
+            self._end(NO_ERROR, "idle")
+        elif not outlet.paused:
+            self._drop_stalled(now)
+
+    def _idle(self, now: float) -> float:
+        if self._requests.open or self._receiver.last != self._seen:
+            self._seen = self._receiver.last
+            self._quiet_since = now
+        return now - self._quiet_since
+
+    def _drop_stalled(self, now: float) -> None:
+        for stream in list(self._requests.open.values()):
+            if stream.pending is not None and now - stream.moved >= self._limits.stall:
+                self._requests.reset(stream, CANCEL)
+
+
+def _scope(transport: Transport) -> dict[str, Any]:
+    """What is the same for every request of the connection."""
+    return {
+        "type": "http",
+        "http_version": "2",
+        "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
+        "root_path": "",
+        "client": _address(transport.get_extra_info("peername")),
+        "server": _address(transport.get_extra_info("sockname")),
+    }
+
+
+def _address(name: Any) -> tuple[str, int] | None:
+    """Host and port; None for what has no such address."""
+    return (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
