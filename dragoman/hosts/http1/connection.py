@@ -20,6 +20,8 @@ __all__ = ["Http1", "address"]
 LINGER = 2.0
 """Seconds in which the rest of an unwanted body is thrown away, so that its sender sees the answer before the end."""
 MOST_LINGERED = 4 * 1024 * 1024
+UPGRADE = frozenset({b"upgrade", b"connection", b"http2-settings"})
+"""Fields that ask for another protocol."""
 ASGI = {"version": "3.0", "spec_version": "2.4"}
 
 
@@ -93,12 +95,22 @@ class Http1(asyncio.Protocol):
             if not isinstance(error.__context__, _Refused):
                 raise
             self._refuse(error.__context__.status)
-        except httptools.HttpParserUpgrade:
-            # No other protocol is changed to, and what comes behind the request may be in one: it was the last.
-            if self._current is not None:
-                (self._waiting[-1] if self._waiting else self._current).keep_alive = False
+        except httptools.HttpParserUpgrade as upgrade:
+            self._stay(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(400)
+
+    def _stay(self, rest: bytes) -> None:
+        """No protocol is changed to: the request is read again as if it had not asked (RFC 9110 section 7.8)."""
+        method = self._parser.get_method()
+        if method == b"CONNECT":
+            self._refuse(405)
+            return
+        lines = [b"%b %b HTTP/%b" % (method, self._target, self._parser.get_http_version().encode())]
+        lines += [b"%b: %b" % field for field in self._headers if field[0] not in UPGRADE]
+        lines += [b"connection: close" for name, value in self._headers if name == b"connection" and b"close" in value]
+        self._parser = httptools.HttpRequestParser(self)
+        self.data_received(b"\r\n".join([*lines, b"", b""]) + rest)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- all the same why
         self.site.connections.discard(self)
@@ -140,6 +152,8 @@ class Http1(asyncio.Protocol):
             raise _Refused(431)
 
     def on_headers_complete(self) -> None:
+        if self._parser.should_upgrade():
+            return
         self._reading_head = False
         version = self._parser.get_http_version()
         request = Http1Request(
@@ -158,8 +172,6 @@ class Http1(asyncio.Protocol):
             path, raw_path, query = split_target(self._target)
         except ValueError:
             raise _Refused(400) from None
-        if method == b"CONNECT":
-            raise _Refused(405)
         scope = self._about.copy()
         scope["http_version"] = version
         scope["method"] = method.decode("ascii")
@@ -188,9 +200,9 @@ class Http1(asyncio.Protocol):
         self._balance()
 
     def on_message_complete(self) -> None:
-        assert self._incoming is not None
-        self._incoming.body_ended()
-        self._incoming = None
+        if self._incoming is not None:  # else it asked for an upgrade
+            self._incoming.body_ended()
+            self._incoming = None
 
     # What a request asks.
 
@@ -257,15 +269,16 @@ class Http1(asyncio.Protocol):
 
     def _refuse(self, status: int) -> None:
         self._refusal = status
-        if self._incoming is not None:
+        broken = self._incoming
+        if broken is not None:
             # Its body will not come to an end.
-            self._incoming.caller_left()
-            if self._incoming is not self._current:
-                self._waiting.remove(self._incoming)
-            elif not self._current.begun:
-                self.refuse(status)
-            else:
+            broken.caller_left()
+            if broken is not self._current:
+                self._waiting.remove(broken)
+            elif broken.begun:
                 self.abort()
+            else:
+                self.refuse(status)
         elif self._current is None:
             self.refuse(status)
 

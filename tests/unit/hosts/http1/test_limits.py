@@ -1,0 +1,136 @@
+"""Connections that cost too much end; slow ones slow nobody else."""
+
+import asyncio
+import random
+
+import pytest
+
+from dragoman.hosts.binding import Receive, Scope, Send
+from tests.unit.hosts.http1.serving import answer, body_of, echo, request, serving, status_of, whole
+
+CLOSE = "connection: close"
+
+
+async def test_a_head_that_does_not_end_is_answered_408() -> None:
+    async with serving(echo, head_timeout=0.05) as served:
+        assert status_of(await served.said(b"GET / HTTP/1.1\r\nhost:")) == 408
+
+
+@pytest.mark.parametrize("first", [b"", request("/", b"x")], ids=["silent", "after a request"])
+async def test_an_idle_connection_is_closed(first: bytes) -> None:
+    async with serving(echo, idle=0.05, head_timeout=0.05) as served:
+        reply = await served.said(first)
+        assert reply.count(b"HTTP/1.1 200") == (1 if first else 0)
+        assert b"HTTP/1.1 4" not in reply
+
+
+async def test_a_request_in_flight_is_not_idle() -> None:
+    going = asyncio.Event()
+
+    async def wait(_scope: Scope, receive: Receive, send: Send) -> None:
+        await whole(receive)
+        await going.wait()
+        await answer(send, b"late")
+
+    async with serving(wait, idle=0.02, head_timeout=0.02) as served, served.caller() as (reader, writer):
+        writer.write(request("/", b"x", "POST", CLOSE))
+        asyncio.get_running_loop().call_later(0.2, going.set)
+        assert body_of(await reader.read()) == b"late"
+
+
+async def test_a_caller_who_takes_nothing_holds_little_and_is_cut_in_the_end() -> None:
+    written = 0
+    over = asyncio.Event()
+
+    async def pour(scope: Scope, _receive: Receive, send: Send) -> None:
+        nonlocal written
+        if scope["path"] == "/other":
+            await answer(send, b"meanwhile")
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        try:
+            while True:
+                await send({"type": "http.response.body", "body": bytes(65536), "more_body": True})
+                written += 65536
+        except OSError:
+            over.set()
+
+    async with serving(pour, stall=0.2, head_timeout=0.05) as served, served.caller() as (_, writer):
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] -- a socket's
+        writer.write(request("/", b"", "GET"))
+        async with served.caller() as (reader, other):
+            other.write(request("/other", b"", "GET", CLOSE))
+            assert body_of(await reader.read()) == b"meanwhile"
+        await asyncio.wait_for(over.wait(), 5)
+    assert written < 32 * 1024 * 1024
+
+
+async def test_of_a_body_that_nobody_takes_little_is_read() -> None:
+    begun, going = asyncio.Event(), asyncio.Event()
+
+    async def wait(_scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        await going.wait()
+        await answer(send, b"%d" % len(await whole(receive)))
+
+    size = 12 * 1024 * 1024
+    async with serving(wait) as served, served.caller() as (reader, writer):
+        writer.write(request("/", b"", "POST", CLOSE, f"content-length: {size}", length=False))
+        writer.write(bytes(size))
+        await begun.wait()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(writer.drain(), 0.3)
+        going.set()
+        assert body_of(await reader.read()) == b"%d" % size
+
+
+async def test_when_the_server_closes_idle_connections_end_and_answers_are_finished() -> None:
+    begun, going = asyncio.Event(), asyncio.Event()
+
+    async def wait(_scope: Scope, receive: Receive, send: Send) -> None:
+        await whole(receive)
+        begun.set()
+        await going.wait()
+        await answer(send, b"done")
+
+    async with (
+        serving(wait) as served,
+        served.caller() as (idle, _),
+        served.caller() as (reader, writer),
+    ):
+        writer.write(request("/", b"x"))
+        await begun.wait()
+        served.site.closing = True
+        for connection in tuple(served.site.connections):
+            connection.close_gently()
+        assert await idle.read() == b""
+        going.set()
+        reply = await reader.read()
+    assert body_of(reply) == b"done"
+    assert b"connection: close" in reply
+
+
+WORDS = (
+    *(b"GET ", b"POST ", b"/", b" HTTP/1.1\r\n", b"host: x\r\n", b"\r\n", b"content-length: 5\r\n", b"0\r\n\r\n"),
+    *(b"transfer-encoding: chunked\r\n", b"5\r\nabcde\r\n", b"PRI * ", b"\0", b"\n", b"connection: upgrade\r\n"),
+    *(b"upgrade: x\r\n", b"expect: 100-continue\r\n", b"HTTP/2.0", b"abcde", b"CONNECT x:1", b":", b"\xff\xfe"),
+)
+
+
+async def test_whatever_bytes_come_they_are_answered_or_the_connection_ends() -> None:
+    chance = random.Random(7)
+    async with serving(echo, head_timeout=0.05, idle=0.05) as served:
+
+        async def try_some() -> None:
+            data = b"".join(chance.choices(WORDS, k=chance.randrange(1, 25)))
+            if data.startswith(b"PRI "[: len(data)]):
+                return
+            async with served.caller() as (reader, writer):
+                writer.write(data)
+                writer.write_eof()
+                reply = await reader.read()
+            assert reply == b"" or reply.startswith(b"HTTP/1.1 ")
+
+        for _ in range(40):
+            await asyncio.gather(*[try_some() for _ in range(10)])
+        assert body_of(await served.said(request("/still", b"here", "POST", CLOSE))) == b"POST /still here"
