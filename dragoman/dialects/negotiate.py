@@ -1,95 +1,242 @@
-"""Which dialect a request speaks (specification section 3.6): the binding by its address, the version by its header.
+"""Which dialect a request speaks (specification section 3.6): the binding by its address, the line by what it asks for.
 
-binding     version asked for            answered in
-JSON-RPC    POST to the interface URL    a served version: that dialect
-HTTP+JSON   anything else                none or an empty one: 0.3, if it is served; else as `missing_version` says
-                                         another: VersionNotSupportedError, in the first dialect of the binding
+    request                                               line        served if it asks for
+    JSON-RPC, a method of 0.3                             0.3         0.3 or nothing
+    JSON-RPC, a method of the draft alone                 draft       1.0
+    JSON-RPC, a method of 1.0                             1.0, draft  1.0; the draft if the body is spelled so
+    JSON-RPC, anything else                               0.3         0.3 or nothing, and it is refused there
+                                                          1.0         another version, and it is refused there
+    HTTP+JSON `/v1/card`                                  0.3         0.3 or nothing
+    HTTP+JSON `/v1/extendedAgentCard`                     draft       1.0
+    HTTP+JSON `/v1/...`                                   0.3         0.3 or nothing
+                                                          1.0, draft  1.0; 1.0 if the body is spelled so, or if
+                                                                      `v1` is known for a tenant
+    HTTP+JSON anything else                               1.0         1.0
+    gRPC, the package of 1.0                              1.0         1.0 or nothing
+    gRPC, the older package, a method of one line         that line   its version or nothing; the draft 0.3 too
+    gRPC, the older package, a method of both lines       0.3         0.3 or nothing
+                                                          draft       1.0
+
+A version is asked for by header (or metadata), else by query; its patch number plays no part, and none means 0.3. What
+asks for something else is refused with VersionNotSupportedError in the line that it speaks. By grammar, requests of 1.0
+and of the draft are served too if they ask for nothing. What is not served is answered by 1.0, else by what there is.
 """
 
 import re
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol, runtime_checkable
 from urllib.parse import parse_qsl
 
+import msgspec
+
 from dragoman.dialects.base import Call, Dialect, HttpRequest, Refusal, served_versions
+from dragoman.dialects.sniff import DRAFT, FINAL, OLD, Line, line_of
 from dragoman.errors import MethodNotFoundError, VersionNotSupportedError
+from dragoman.operations import LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE, Operation
 
 __all__ = ["Negotiator"]
 
-_ABSENT = "0.3"
+_CURRENT = "1.0"
+_OLDER = "0.3"
 """What a request without a version means (section 3.6.2)."""
 _JSONRPC = "JSONRPC"
 _REST = "HTTP+JSON"
+_GRPC = "GRPC"
+_OLDER_PACKAGE = "/a2a.v1."
+_OLDER_PREFIX = "v1"
 _VERSION = re.compile(r"([0-9]{1,4}\.[0-9]{1,4})(?:\.[0-9]{1,9})?", re.ASCII)
+_OLDER_RESOURCES = re.compile(r"message:|tasks$|card$|extendedAgentCard$")
+_SNIFFED = frozenset({SEND_MESSAGE, SEND_STREAMING_MESSAGE, LIST_TASKS})
+
+
+@runtime_checkable
+class _Named(Protocol):
+    """A dialect whose requests say a name: JSON-RPC its methods, gRPC its paths."""
+
+    methods: Mapping[str, Operation]
+
+
+class _Opened(msgspec.Struct):
+    """As much of a JSON-RPC request as it takes to choose."""
+
+    method: str = ""
+    params: msgspec.Raw = msgspec.Raw(b"")
+
+
+_open = msgspec.json.Decoder(_Opened).decode
 
 
 class Negotiator:
-    """Chooses among the dialects served, in their order of preference.
+    """Chooses among the dialects served; their order is that of preference.
 
-    `missing_version` decides about a request that names no version while 0.3 is not served: `strict` refuses it, as
-    the specification says; `by-grammar` takes it for what its address and form say.
+    Args:
+        dialects: what is served.
+        missing_version: how requests of 1.0 are taken that name no version: `strict` refuses them, as the specification
+            says; `by-grammar` takes them for what their address and form say.
+        tenants: names of tenants that stand in front of paths, as far as they are known.
     """
 
     def __init__(
-        self, dialects: Sequence[Dialect], missing_version: Literal["strict", "by-grammar"] = "strict"
+        self,
+        dialects: Sequence[Dialect],
+        missing_version: Literal["strict", "by-grammar"] = "strict",
+        tenants: Sequence[str] = (),
     ) -> None:
         if not dialects:
             raise ValueError("at least one dialect must be served")
         self._dialects = tuple(dialects)
-        self._table = {(dialect.binding, dialect.version): dialect for dialect in reversed(self._dialects)}
-        self._first = {dialect.binding: dialect for dialect in reversed(self._dialects)}
+        self._by_key = {dialect.key: dialect for dialect in self._dialects}
+        self._methods = {dialect.key: dialect.methods for dialect in self._dialects if isinstance(dialect, _Named)}
+        self._answering = {
+            (binding, line): self._served(binding, line)
+            for binding in (_JSONRPC, _REST, _GRPC)
+            for line in (FINAL, DRAFT, OLD)
+        }
+        self._final = self._by_key.get(f"{FINAL}/{_JSONRPC}")
         self._lenient = missing_version == "by-grammar"
+        self._v1_is_tenant = _OLDER_PREFIX in tenants
+
+    def _served(self, binding: str, line: Line) -> Dialect | None:
+        found = (self._by_key.get(f"{other}/{binding}") for other in (line, FINAL, DRAFT, OLD))
+        return next((dialect for dialect in found if dialect is not None), None)
 
     def choose(self, request: HttpRequest) -> Dialect:
         """The dialect in which to answer, whatever the body is; for refusals before the body has been read."""
-        return self._choose(_binding(request), _asked(request))[0]
+        binding, asked = _binding(request), _asked(request)
+        return self._answering[binding, self._line(binding, request, asked)] or self._dialects[0]
 
     def decode(self, request: HttpRequest) -> tuple[Dialect, Call | Refusal]:
         """The dialect and what it makes of the request. Refusals are in the caller's own dialect, as far as there is
         one, and name the request's id where it can be read.
         """
-        binding, asked = _binding(request), _asked(request)
-        dialect, served = self._choose(binding, asked)
-        if dialect.binding != binding:
-            return dialect, Refusal(MethodNotFoundError(f"The binding {binding} is not served here"))
+        binding = _binding(request)
+        if self._plainly_final(binding, request):
+            assert self._final is not None
+            outcome = self._final.decode_request(request)
+            if isinstance(outcome, Call):
+                return self._final, outcome
+        asked = _asked(request)
+        dialect = self._answering[binding, self._line(binding, request, asked)]
+        if dialect is None:
+            refused = MethodNotFoundError(f"The binding {binding} is not served here")
+            return self._dialects[0], Refusal(refused)
         outcome = dialect.decode_request(request)
-        if served:
+        if asked in self._accepted(dialect):
             return dialect, outcome
         return dialect, Refusal(self._unsupported(asked), outcome.reply_to)
 
-    def _choose(self, binding: str, asked: str) -> tuple[Dialect, bool]:
-        """The dialect to answer in, and whether it is the one that was asked for."""
-        dialect = self._table.get((binding, asked))
-        if dialect is None:
-            exact = _VERSION.fullmatch(asked or _ABSENT)
-            dialect = self._table.get((binding, exact[1])) if exact else None
-        if dialect is not None:
-            return dialect, True
-        return self._first.get(binding, self._dialects[0]), self._lenient and not asked
+    def _plainly_final(self, binding: str, request: HttpRequest) -> bool:
+        """Whether there is nothing to choose: most requests, so this is quick."""
+        return (
+            self._final is not None
+            and binding is _JSONRPC
+            and request.headers.get("a2a-version") == _CURRENT
+            and b'"ROLE_' in request.body
+        )
+
+    def _accepted(self, dialect: Dialect) -> tuple[str, ...]:
+        """The versions that a dialect answers to; the empty one is none."""
+        if dialect.key.startswith(OLD):
+            return ("", _OLDER)
+        if dialect.binding == _GRPC:
+            return ("", _CURRENT, _OLDER) if dialect.key.startswith(DRAFT) else ("", _CURRENT)
+        return ("", _CURRENT) if self._lenient else (_CURRENT,)
+
+    def _line(self, binding: str, request: HttpRequest, asked: str) -> Line:
+        if binding is _JSONRPC:
+            return self._line_of_method(request, asked)
+        if binding is _GRPC:
+            return self._line_of_service(request, asked)
+        return self._line_of_path(request, asked)
+
+    def _line_of_method(self, request: HttpRequest, asked: str) -> Line:
+        try:
+            opened = _open(request.body)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            opened = _Opened()
+        final, draft = self._operation(FINAL, _JSONRPC, opened.method), self._operation(DRAFT, _JSONRPC, opened.method)
+        if final is not None:
+            in_doubt = draft is not None and final in _SNIFFED
+            spelled = line_of(opened.params, listing=final is LIST_TASKS) if in_doubt else None
+            return DRAFT if spelled == DRAFT else FINAL
+        if draft is not None:
+            return DRAFT
+        if self._operation(OLD, _JSONRPC, opened.method) is not None:
+            return OLD
+        return OLD if asked in ("", _OLDER) else FINAL
+
+    def _line_of_service(self, request: HttpRequest, asked: str) -> Line:
+        if not request.path.startswith(_OLDER_PACKAGE):
+            return FINAL
+        lines: list[Line] = [line for line in (OLD, DRAFT) if self._operation(line, _GRPC, request.path) is not None]
+        if len(lines) == 1:
+            return lines[0]
+        return OLD if asked in ("", _OLDER) else DRAFT
+
+    def _operation(self, line: Line, binding: str, name: str) -> Operation | None:
+        return self._methods.get(f"{line}/{binding}", {}).get(name)
+
+    def _line_of_path(self, request: HttpRequest, asked: str) -> Line:
+        resource = _older_resource(request.path)
+        if resource is None:
+            return FINAL
+        if resource == "card":
+            return OLD
+        if resource == "extendedAgentCard":
+            return DRAFT
+        if asked in ("", _OLDER):
+            return OLD
+        if self._v1_is_tenant:
+            return FINAL
+        return FINAL if resource.startswith("message:") and line_of(request.body) == FINAL else DRAFT
 
     def _unsupported(self, asked: str) -> VersionNotSupportedError:
-        versions = ", ".join(served_versions(self._dialects))
-        what = (
-            f"The protocol version {asked[:20]!r} is not supported"
-            if asked
-            else f"The request names no protocol version, which means {_ABSENT}, and that is not supported"
-        )
+        served = served_versions(self._dialects)
+        versions = ", ".join(served)
+        if not asked:
+            what = f"The request names no protocol version, which means {_OLDER}, and that "
+            what += "has no such request" if _OLDER in served else "is not supported"
+        elif asked in served:
+            what = f"Protocol version {asked} has no such request"
+        else:
+            what = f"The protocol version {asked[:20]!r} is not supported"
         return VersionNotSupportedError(
             f"{what}; supported: {versions} (header A2A-Version)", details={"supportedVersions": versions}
         )
 
 
 def _binding(request: HttpRequest) -> str:
-    return _JSONRPC if request.method == "POST" and request.path in {"", "/"} else _REST
+    if request.method != "POST":
+        return _REST
+    if request.path in {"", "/"}:
+        return _JSONRPC
+    return _GRPC if request.headers.get("content-type", "").startswith("application/grpc") else _REST
+
+
+def _older_resource(path: str) -> str | None:
+    """What follows `/v1/`, which one segment may stand in front of; None if the path is none of an older line."""
+    segments = path.removeprefix("/").split("/")
+    if segments[0] == _OLDER_PREFIX:
+        return segments[1] if len(segments) > 1 else ""
+    hosted = len(segments) > 2 and segments[1] == _OLDER_PREFIX and _OLDER_RESOURCES.match(segments[2])  # noqa: PLR2004 -- tenant, v1, resource
+    return segments[2] if hosted else None
 
 
 def _asked(request: HttpRequest) -> str:
-    """The version asked for, trimmed; empty if there is none."""
-    stated = request.headers.get("a2a-version", "").strip()
-    if stated or "version" not in request.query.lower():
+    """The version asked for, as Major.Minor where it is one; empty if there is none."""
+    stated = request.headers.get("a2a-version", "")
+    if stated == _CURRENT:
         return stated
+    stated = stated.strip() or _asked_in_query(request.query)
+    exact = _VERSION.fullmatch(stated)
+    return exact[1] if exact else stated
+
+
+def _asked_in_query(query: str) -> str:
+    if "version" not in query.lower():
+        return ""
     try:
-        pairs = parse_qsl(request.query, max_num_fields=100)
+        pairs = parse_qsl(query, max_num_fields=100)
     except ValueError:
         return ""
     return next((value.strip() for name, value in pairs if name.lower() == "a2a-version"), "")

@@ -136,8 +136,7 @@ def create_push_config(given: Members) -> Members:
 
 def name_push_config(given: Members) -> Members:
     """Get and delete."""
-    name = f"tasks/{given['taskId']}/pushNotificationConfigs/{given['id']}"
-    return {"name": name, "taskId": given["taskId"], "configId": given["id"]}
+    return {"configId" if name == "id" else name: member for name, member in given.items()}
 
 
 def card(given: Members) -> Members:

@@ -1,0 +1,95 @@
+"""Which line of the protocol a body is spelled in, for dialects that share addresses and method names.
+
+    what stands there                                                    spelled as
+    `kind` in the message or a part                                      0.3
+    `ROLE_...` or `TASK_STATE_...`, parts called `content`               0.3 (its ProtoJSON)
+    `ROLE_...` or `TASK_STATE_...`                                       1.0
+    `returnImmediately`, `taskPushNotificationConfig`, a part with
+    `raw`, `url`, `filename` or `mediaType`, `statusTimestampAfter`      1.0
+    `pushNotification` in the configuration, `mimeType` in a file        0.3
+    `blocking` or `pushNotificationConfig` in the configuration, a
+    file with `mediaType`                                                draft
+    a role or a status in lower case, `lastUpdatedAfter` in digits,
+    `metadata` beside the filters of a list                              draft
+
+The first that fits counts. Everything else could be any of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+import msgspec
+
+from dragoman.dialects.older import pick
+
+__all__ = ["DRAFT", "FINAL", "OLD", "Line", "line_of"]
+
+Line = Literal["1.0", "draft", "0.3"]
+"""What the key of a dialect begins with."""
+FINAL: Line = "1.0"
+DRAFT: Line = "draft"
+OLD: Line = "0.3"
+
+_CONFIGURED: tuple[tuple[str, Line], ...] = (
+    ("taskPushNotificationConfig", FINAL),
+    ("returnImmediately", FINAL),
+    ("pushNotification", OLD),
+    ("blocking", DRAFT),
+    ("pushNotificationConfig", DRAFT),
+)
+_FINAL_PART = frozenset({"raw", "url", "filename", "mediaType"})
+
+_decode = msgspec.json.Decoder[Any]().decode
+
+
+def line_of(params: bytes | msgspec.Raw, *, listing: bool = False) -> Line | None:
+    """The line of a request of SendMessage, or with `listing` of ListTasks; None where nothing tells."""
+    try:
+        value = _decode(params)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    given = cast("dict[str, Any]", value)
+    return _listing(given) if listing else _sending(given)
+
+
+def _sending(given: dict[str, Any]) -> Line | None:
+    message = _members(pick(given, "message", "request"))
+    content = pick(message, "parts", "content")
+    parts = [_members(part) for part in cast("Sequence[Any]", content if isinstance(content, list) else ())]
+    if any("kind" in holder for holder in (message, *parts)):
+        return OLD
+    role = message.get("role")
+    if isinstance(role, str) and role.startswith("ROLE_"):
+        return OLD if "content" in message else FINAL
+    found = _configured(_members(given.get("configuration"))) or next(filter(None, map(_part, parts)), None)
+    if found is None and isinstance(role, str) and role.islower():
+        return DRAFT
+    return found
+
+
+def _configured(configuration: dict[str, Any]) -> Line | None:
+    return next((line for name, line in _CONFIGURED if name in configuration), None)
+
+
+def _part(part: dict[str, Any]) -> Line | None:
+    if not _FINAL_PART.isdisjoint(part):
+        return FINAL
+    file = _members(part.get("file"))
+    if "mediaType" in file:
+        return DRAFT
+    return OLD if "mimeType" in file else None
+
+
+def _listing(given: dict[str, Any]) -> Line | None:
+    status = given.get("status")
+    if "statusTimestampAfter" in given or (isinstance(status, str) and status.startswith("TASK_STATE_")):
+        return FINAL
+    after = given.get("lastUpdatedAfter")
+    in_digits = isinstance(after, int) or (isinstance(after, str) and after.isdigit())
+    return DRAFT if in_digits or "metadata" in given or (isinstance(status, str) and status.islower()) else None
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
