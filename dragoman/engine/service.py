@@ -69,6 +69,7 @@ class Service:
         self._extended_card = extended_card
         self._exchange = Exchange(world)
         self._feeds: set[TaskFeed] = set()
+        self._told: set[Callable[[], None]] = set()
         self._deadline: float | None = None
         """When the tasks that run while the server stops must have ended, by the clock of the event loop."""
         self._closed = False
@@ -91,6 +92,16 @@ class Service:
     @property
     def limits(self) -> Limits:
         return self._world.limits
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the server has begun to stop, or has stopped."""
+        return self._closed or self._deadline is not None
+
+    def when_stopping(self, then: Callable[[], None]) -> Callable[[], None]:
+        """Has `then` called when the server begins to stop; calling what it returns takes that back."""
+        self._told.add(then)
+        return lambda: self._told.discard(then)
 
     async def call(self, operation: Operation, request: Any, context: CallContext) -> Any:
         """The result of the operation; a feed if it streams, which the caller must close."""
@@ -123,6 +134,8 @@ class Service:
         self._exchange.runs.release()
         for feed in list(self._feeds):
             feed.close()
+        for then in list(self._told):
+            then()
 
     async def close(self) -> None:
         """Ends the streams, lets running tasks end within their grace time, and closes the store.
