@@ -13,6 +13,8 @@ from dragoman.errors import A2AError
 from dragoman.hosts.binding import Binding, Receive, Scope, Send
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
+from dragoman.hosts.grpc.host import GRPC, GrpcHost
+from dragoman.hosts.grpc.services import GrpcServices
 from dragoman.hosts.mounting import mount_on
 from dragoman.hosts.origin import Proxies, base_url
 from dragoman.hosts.reading import Disconnected, read_body, request_headers, request_path
@@ -26,7 +28,8 @@ CARD_PATHS = frozenset({"/.well-known/agent-card.json", "/.well-known/agent.json
 class Application:
     """The agent as an ASGI application. Opens with the lifespan, or else on the first request.
 
-    Requests after the end of the lifespan are refused as unavailable, until another begins.
+    Requests after the end of the lifespan are refused as unavailable, until another begins. `grpc_services` are the
+    full names of the services that the negotiator's dialects of gRPC serve.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Application:
         *,
         proxies: Proxies,
         bindings: Sequence[Binding],
+        grpc_services: Sequence[str] = (),
         max_body_bytes: int,
         activated: Callable[[tuple[str, ...]], tuple[str, ...]],
         first: Callable[[], Any],
@@ -44,6 +48,7 @@ class Application:
         close: Callable[[], Any],
     ) -> None:
         self._calls = Calls(service, negotiator, activated, first)
+        self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes)
         self._cards = cards
         self._proxies = proxies
         self._bindings = tuple(bindings)
@@ -80,6 +85,9 @@ class Application:
         if path in CARD_PATHS:
             reply = self._cards.reply(scope["method"], headers, base_url(scope, headers, self._proxies))
             await _write(reply, send)
+            return
+        if headers.get("content-type", "").startswith(GRPC):
+            await self._grpc(scope, path, headers, receive, send)
             return
         query = scope["query_string"].decode("latin-1")
         limits = self._calls.service.limits
