@@ -185,4 +185,7 @@ def _scope(transport: Transport) -> dict[str, Any]:
 
 def _address(name: Any) -> tuple[str, int] | None:
     """Host and port; None for what has no such address."""
-    return (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
+    if not isinstance(name, tuple):
+        return None
+    host, port, *_ = cast("tuple[str, int]", name)
+    return host, port

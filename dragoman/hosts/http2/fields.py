@@ -5,6 +5,7 @@ the rest of the block for each field; this one stops in time.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from hpack.exceptions import HPACKError
@@ -14,7 +15,7 @@ from hpack.table import HeaderTable
 
 from dragoman.hosts.http2.frames import COMPRESSION_ERROR, ConnectionFault
 
-__all__ = ["EMPTY_TABLE", "Field", "FieldReader", "encoded_fields", "encoded_status"]
+__all__ = ["EMPTY_TABLE", "OF_A_CONNECTION", "TOKEN", "Field", "FieldReader", "encoded_fields", "encoded_status"]
 
 Field = tuple[bytes, bytes]
 
@@ -32,6 +33,7 @@ SHORT = 64
 INDEXED = MORE = 0x80
 LONG_INDEX = 0xFF
 RESIZE = 0x20
+NEVER_INDEXED = 0x10
 
 EMPTY_TABLE = b"\x20"
 """Says that our dynamic table has no room; we never use it."""
@@ -39,7 +41,10 @@ EMPTY_TABLE = b"\x20"
 _STATIC = HeaderTable.STATIC_TABLE
 _MAPPING = HeaderTable.STATIC_TABLE_MAPPING
 _SECRET = frozenset({b"authorization", b"cookie", b"proxy-authorization", b"set-cookie"})
-_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+").fullmatch
+TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+").fullmatch
+"""Names and methods."""
+OF_A_CONNECTION = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"})
+"""Fields that HTTP/2 does not have (RFC 9113 section 8.2.2)."""
 _BROKEN = re.compile(rb"[\0\r\n]").search
 
 _plain = lru_cache(4096)(decode_huffman)
@@ -138,29 +143,39 @@ def _string(block: bytes, at: int) -> tuple[bytes, int]:
     return text, at + size
 
 
+@lru_cache(1000)
 def encoded_status(status: int) -> bytes:
     """The `:status` field, encoded."""
-    return _known(b":status", b"%d" % status)
+    return _literal(b":status", b"%d" % status)
 
 
-def encoded_fields(fields: list[Field]) -> bytes:
-    """A block of these fields, which means the same whatever was sent before.
+def encoded_fields(fields: Iterable[Iterable[bytes]]) -> bytes:
+    """A block of these names and values, which means the same whatever was sent before.
 
-    :raises ValueError: a name is not lower case or not a token, or a value has line breaks or NUL in it.
+    Names become lower case; fields that HTTP/2 does not have are left out: applications that know HTTP/1.1 send them.
+
+    :raises ValueError: a name is not a token, or a value has line breaks or NUL in it.
     """
-    return b"".join([_known(*field) if len(field[1]) <= SHORT else _encoded(*field) for field in fields])
+    return b"".join([_known(name, value) if len(value) <= SHORT else _encoded(name, value) for name, value in fields])
 
 
 def _encoded(name: bytes, value: bytes) -> bytes:
     """Indexed if it is in the static table, else a literal that is not to be indexed, never so if it is a secret."""
-    if (not _NAME(name) and name != b":status") or _BROKEN(value):
+    name = name.lower()
+    if name in OF_A_CONNECTION:
+        return b""
+    if not TOKEN(name) or _BROKEN(value):
         raise ValueError(f"not a header field: {name!r}")
+    return _literal(name, value)
+
+
+def _literal(name: bytes, value: bytes) -> bytes:
     index, values = _MAPPING.get(name, (0, {}))
     if value in values:
-        return bytes([0x80 | values[value]])
+        return bytes([INDEXED | values[value]])
     prefix = encode_integer(index, 4)
     if name in _SECRET:
-        prefix[0] |= 0x10
+        prefix[0] |= NEVER_INDEXED
     spelled = b"" if index else encode_integer(len(name), 7) + name
     return bytes(prefix + spelled + encode_integer(len(value), 7) + value)
 

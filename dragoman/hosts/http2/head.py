@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 from urllib.parse import unquote
 
-from dragoman.hosts.http2.fields import Field, FieldReader
+from dragoman.hosts.http2.fields import OF_A_CONNECTION, TOKEN, Field, FieldReader
 
 __all__ = ["Head", "HeadReader", "MalformedError", "check_trailers", "read_head"]
 
@@ -14,7 +14,6 @@ LARGEST_KNOWN = 4096
 """Bytes of block and values of a head that is remembered."""
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+").fullmatch
-_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+").fullmatch
 _BAD_VALUE = re.compile(rb"[\0\r\n]|\A[ \t]|[ \t]\Z").search
 _TARGET = re.compile(rb"/[!-~]*|\*").fullmatch
 _AUTHORITY = re.compile(rb"[!-?A-~]*").fullmatch
@@ -22,7 +21,6 @@ _AUTHORITY = re.compile(rb"[!-?A-~]*").fullmatch
 _DIGITS = re.compile(rb"[0-9]{1,18}").fullmatch
 
 _PSEUDO = frozenset({b":method", b":scheme", b":path", b":authority"})
-_OF_A_CONNECTION = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"})
 
 
 class MalformedError(Exception):
@@ -53,7 +51,7 @@ def read_head(fields: list[Field]) -> Head:
     """
     pseudo, headers = _split(fields)
     method, path, authority = pseudo.get(b":method", b""), pseudo.get(b":path", b"/"), pseudo.get(b":authority")
-    if not _TOKEN(method) or not _TARGET(path) or (path == b"*" and method != b"OPTIONS"):
+    if not TOKEN(method) or not _TARGET(path) or (path == b"*" and method != b"OPTIONS"):
         raise MalformedError("method or path")
     if method != b"CONNECT" and not (pseudo.get(b":scheme") and b":path" in pseudo):
         raise MalformedError("scheme or path are missing")
@@ -88,7 +86,7 @@ def _split(fields: list[Field]) -> tuple[dict[bytes, bytes], list[Field]]:
         pseudo[name] = value
     headers = fields[len(pseudo) :]
     for name, value in headers:
-        if not _NAME(name) or name in _OF_A_CONNECTION or _BAD_VALUE(value):
+        if not _NAME(name) or name in OF_A_CONNECTION or _BAD_VALUE(value):
             raise MalformedError("header field that HTTP/2 does not have")
         if name == b"te" and value.lower() != b"trailers":
             raise MalformedError("te")

@@ -102,7 +102,7 @@ class Outlet:
         self._table_is_empty = False
 
     def data(self, sender: Sender, body: bytes, *, end: bool) -> bool:
-        """Sends at once if everything is open and nobody waits; else in its turn, which may have come on return."""
+        """Sends at once if everything is open and nobody waits (then true); else in turns, which `queue` begins."""
         size = len(body)
         if size <= MAX_FRAME and not self._queue and ((size <= sender.window and size <= self.window) or not size):
             sender.window -= size
@@ -112,7 +112,7 @@ class Outlet:
             return True
         sender.pending, sender.ending, sender.moved = memoryview(body), end, self._loop.time()
         self.queue(sender)
-        return sender.pending is None
+        return False
 
     def queue(self, sender: Sender) -> None:
         """Gives a stream that has something pending its turn."""

@@ -45,7 +45,7 @@ class Receiver:
         head = requests.site.limits
         self._heads = HeadReader(head.max_head_bytes, head.max_header_fields)
         self._clock = requests.site.loop.time
-        self._rest = b""
+        self._rest: bytes = b""
         self._block: bytearray | None = None
         """Of a header block that is not whole."""
         self._block_of = (0, 0)

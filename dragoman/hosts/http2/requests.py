@@ -54,7 +54,7 @@ class Requests:
 
     def call(self, stream: Stream, head: Head) -> None:
         """Calls the application."""
-        scope = {
+        scope: dict[str, Any] = {
             **self._scope,
             **head.scope,
             "asgi": {"version": "3.0", "spec_version": "2.3"},

@@ -10,7 +10,7 @@ from logging import getLogger
 from typing import Any, Protocol
 
 from dragoman.hosts.http2.credit import Credit
-from dragoman.hosts.http2.fields import Field, encoded_fields, encoded_status
+from dragoman.hosts.http2.fields import encoded_fields, encoded_status
 from dragoman.hosts.http2.frames import CANCEL, FLOW_CONTROL_ERROR, INTERNAL_ERROR, PROTOCOL_ERROR, StreamFault
 from dragoman.hosts.http2.head import Head
 from dragoman.hosts.http2.outlet import Outlet
@@ -19,8 +19,6 @@ from dragoman.hosts.site import Site
 __all__ = ["Owner", "Stream"]
 
 CONTINUE = encoded_status(HTTPStatus.CONTINUE)
-NOT_HERE = frozenset({b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"})
-"""Fields of a response that HTTP/2 does not have; applications that know HTTP/1.1 only send them."""
 BODILESS = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 _log = getLogger(__name__)
@@ -103,7 +101,7 @@ class Stream:
         self._waiter: Future[None] | None = None
         self._response = _Response.NONE
         self._bodiless = False
-        self._trailers: list[Field] | None = None
+        self._trailers: list[bytes] | None = None
 
     # What comes from the peer.
 
@@ -193,10 +191,9 @@ class Stream:
             raise RuntimeError(f"{kind} does not come here: the response is {response.name}")
 
     def _start(self, status: int, headers: Iterable[Iterable[bytes]], *, trailers: bool) -> None:
-        fields = _fields(headers)
+        block = encoded_status(status) + encoded_fields(headers)
         if self._owner.site.hsts is not None:
-            fields.append((b"strict-transport-security", self._owner.site.hsts))
-        block = encoded_status(status) + encoded_fields(fields)
+            block += encoded_fields([(b"strict-transport-security", self._owner.site.hsts)])
         self._trailers = [] if trailers else None
         self._bodiless = self._head.method == "HEAD" or status in BODILESS
         self._response = _Response.STARTED
@@ -210,7 +207,7 @@ class Stream:
             self._response = _Response.BODY_ENDED
         if body or (end and not self._bodiless):
             whole = body if isinstance(body, bytes) else bytes(body)
-            if not self._owner.outlet.data(self, whole, end=end):
+            if not self._owner.outlet.data(self, whole, end=end) and self.pending is not None:
                 await self._turn()
         if end:
             self._complete()
@@ -227,11 +224,11 @@ class Stream:
         if self.gone:
             raise ConnectionResetError("the client is gone")
 
-    def _end_with(self, trailers: list[Field], message: MutableMapping[str, Any]) -> None:
+    def _end_with(self, trailers: list[bytes], message: MutableMapping[str, Any]) -> None:
         self._response = _Response.BODY_ENDED
-        trailers += _fields(message.get("headers", ()))
+        trailers.append(encoded_fields(message.get("headers", ())))
         if not message.get("more_trailers", False):
-            self._owner.outlet.fields(encoded_fields(trailers), self.number, end=True)
+            self._owner.outlet.fields(b"".join(trailers), self.number, end=True)
             self._complete()
 
     def _complete(self) -> None:
@@ -267,8 +264,3 @@ class Stream:
         with suppress(OSError):
             await self.send({"type": "http.response.start", "status": status, "headers": headers})
             await self.send({"type": "http.response.body", "body": body})
-
-
-def _fields(headers: Iterable[Iterable[bytes]]) -> list[Field]:
-    pairs = [(name.lower(), value) for name, value in headers]
-    return [pair for pair in pairs if pair[0] not in NOT_HERE]
