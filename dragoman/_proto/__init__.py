@@ -75,11 +75,13 @@ def parse(full_name: str, data: bytes) -> Any:
     Raises:
         ValueError: it is not: cut off, nested deeper than 100 messages, or with text that is not UTF-8.
     """
-    from google.protobuf.message import DecodeError
-
     try:
         return message(full_name).FromString(data)
-    except DecodeError as error:
+    except Exception as error:
+        from google.protobuf.message import DecodeError
+
+        if not isinstance(error, DecodeError):
+            raise
         raise ValueError(str(error)) from None
 
 

@@ -17,7 +17,8 @@ from dragoman.errors import A2AError, FieldViolation, MethodNotFoundError, Reply
 from dragoman.operations import Operation
 from dragoman.types import Json
 
-__all__ = ["BESIDE_RESULT", "JSON_TYPES", "details_of", "failure_of", "media_type", "read_failure", "sendable"]
+__all__ = ["BESIDE_RESULT", "JSON_TYPES", "details_of", "failure_of", "media_type", "metadata_of", "object_of"]
+__all__ += ["read_failure", "sendable"]
 
 DOMAIN = "a2a-protocol.org"
 JSON_TYPES = frozenset({"application/json", "application/a2a+json"})
@@ -51,12 +52,27 @@ def details_of(error: A2AError, reason: str) -> list[_ErrorInfo | _BadRequest]:
         type="type.googleapis.com/google.rpc.ErrorInfo",
         reason=reason,
         domain=DOMAIN,
-        metadata={name: _text(value) for name, value in error.details.items()},
+        metadata=metadata_of(error),
     )
     if not error.violations:
         return [info]
     violations = [_Violation(violation.field, violation.description) for violation in error.violations]
     return [info, _BadRequest(type="type.googleapis.com/google.rpc.BadRequest", field_violations=violations)]
+
+
+def metadata_of(error: A2AError) -> dict[str, str]:
+    """The error's details as ErrorInfo has them: strings, other values as JSON."""
+    return {sendable(name): _text(value) for name, value in error.details.items()}
+
+
+def object_of(error: A2AError) -> dict[str, Any]:
+    """The error's details as an object, as 0.3 has them; the members that are wrong stand under `errors`."""
+    details: dict[str, Any] = {
+        sendable(name): sendable(value) if isinstance(value, str) else value for name, value in error.details.items()
+    }
+    if error.violations:
+        details["errors"] = [{"field": one.field, "message": sendable(one.description)} for one in error.violations]
+    return details
 
 
 def _text(value: Json) -> str:
@@ -117,6 +133,7 @@ def _error(body: dict[str, Any], message: str | None, http: int | None) -> A2AEr
             reason = _read_detail(item, details, violations) or reason
     elif isinstance(given, dict):
         details |= cast("dict[str, Any]", given)
+        violations += _violations(details.pop("errors", None), "message")
     violations += _violations(body.get("errors"), "message")
     code = body.get("code")
     number = code if isinstance(code, int) and not isinstance(code, bool) else None

@@ -12,7 +12,7 @@ import msgspec
 from dragoman import errors
 from dragoman.errors import A2AError
 
-__all__ = ["TABLE", "Status", "error_type", "status_of"]
+__all__ = ["GRPC_0_3", "GRPC_DRAFT", "TABLE", "Status", "error_type", "named_error", "status_of"]
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -45,6 +45,31 @@ TABLE: tuple[Status, ...] = (
     Status(errors.UnavailableError, -32603, 503, "UNAVAILABLE"),
 )
 """Where a code stands twice, the first row is what the code alone means."""
+
+GRPC_DRAFT: dict[type[A2AError], str] = {
+    errors.PushNotificationNotSupportedError: "UNIMPLEMENTED",
+    errors.UnsupportedOperationError: "UNIMPLEMENTED",
+    errors.VersionNotSupportedError: "UNIMPLEMENTED",
+}
+"""The gRPC statuses that were others in the draft of 1.0 (its section 5.4)."""
+GRPC_0_3: dict[type[A2AError], str] = {
+    errors.TaskNotCancelableError: "UNIMPLEMENTED",
+    errors.PushNotificationNotSupportedError: "UNIMPLEMENTED",
+    errors.UnsupportedOperationError: "UNIMPLEMENTED",
+    errors.ContentTypeNotSupportedError: "UNIMPLEMENTED",
+}
+"""The gRPC statuses that servers of 0.3 give; its specification has none."""
+
+HTTP_0_3: dict[type[A2AError], int] = {
+    errors.TaskNotCancelableError: 409,
+    errors.PushNotificationNotSupportedError: 501,
+    errors.UnsupportedOperationError: 501,
+    errors.ContentTypeNotSupportedError: 415,
+    errors.InvalidAgentResponseError: 502,
+    errors.ExtendedAgentCardNotConfiguredError: 404,
+    errors.InvalidParamsError: 422,
+}
+"""Where the HTTP status is another in 0.3: the specification has none, these are those of the official Python SDK."""
 
 _BY_ERROR = {status.error: status for status in TABLE}
 _BY_CODE = {status.code: status.error for status in reversed(TABLE)}
@@ -98,10 +123,9 @@ def error_type(reason: str | None, code: int | None, http: int | None) -> type[A
 
     A reason may be spelled in upper snake case, as class name or in kebab case, or be a URI that ends in it.
     """
-    if reason:
-        found = _BY_REASON.get(reason) or _BY_REASON.get(_plain(reason))
-        if found is not None:
-            return found
+    found = named_error(reason) if reason else None
+    if found is not None:
+        return found
     if code is not None and code in _BY_CODE:
         return _BY_CODE[code]
     if http is not None and http in _BY_HTTP:
@@ -109,6 +133,11 @@ def error_type(reason: str | None, code: int | None, http: int | None) -> type[A
     if http is not None and 400 <= http < 500:  # noqa: PLR2004 -- the range of client errors
         return errors.InvalidRequestError
     return errors.InternalError
+
+
+def named_error(reason: str) -> type[A2AError] | None:
+    """The error of that name, in any of the spellings that `error_type` knows."""
+    return _BY_REASON.get(reason) or _BY_REASON.get(_plain(reason))
 
 
 def _plain(reason: str) -> str:
