@@ -5,15 +5,16 @@ import enum
 import gc
 from collections.abc import AsyncIterator, Callable, MutableSequence
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
 from dragoman.buses.memory import MemoryBus
 from dragoman.core.capability import activated_extensions
-from dragoman.dialects.card import encode_card
+from dragoman.dialects.base import Dialect
+from dragoman.dialects.card import CARD_SHAPES, CardShape, encode_card
+from dragoman.dialects.every import declared, every_dialect
 from dragoman.dialects.negotiate import Negotiator
-from dragoman.dialects.v1_0.jsonrpc import JsonRpc
-from dragoman.dialects.v1_0.rest import Rest
 from dragoman.engine.service import Service
 from dragoman.engine.world import Limits, RandomIds, SystemClock, World
 from dragoman.errors import ConfigurationError
@@ -30,11 +31,13 @@ from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.events import StreamEvent
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["Application", "Binding", "LocalCalls", "Server", "Settings", "serve"]
+__all__ = ["Application", "Binding", "CardShape", "LocalCalls", "Server", "Settings", "TlsFiles", "serve"]
 
 
 # With its slash the JSON-RPC endpoint is inside any mount; without it frameworks redirect before it is reached.
 _ENDPOINTS = {"JSONRPC": "/", "HTTP+JSON": ""}
+_GRPC = "GRPC"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +49,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     trusted_proxies: tuple[str, ...]
     missing_version: Literal["strict", "by-grammar"]
     media_type: Literal["accept", "json"]
+    card_shape: CardShape
     bindings: tuple[Binding, ...]
     max_body_bytes: int
     cancel_grace: float
@@ -53,7 +57,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     keep_alive: float
 
     def __post_init__(self) -> None:
-        for name, known in (("missing_version", ("strict", "by-grammar")), ("media_type", ("accept", "json"))):
+        choices = {
+            "missing_version": ("strict", "by-grammar"),
+            "media_type": ("accept", "json"),
+            "card_shape": CARD_SHAPES,
+        }
+        for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ConfigurationError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
         for name in ("max_body_bytes", "keep_alive"):
@@ -117,15 +126,20 @@ class Server:
         self.service = Service(world, card.capabilities, extended_card=settings.extended_card)
         self._card = card
         self._settings = settings
-        self._dialects = (JsonRpc(), Rest(media_type=settings.media_type))
+        self._dialects = every_dialect(settings.media_type)
+        self._http2 = False
         self._live = live
         self._turning = asyncio.Lock()
         self._state = _State.NEW
         self.local = LocalCalls(self.service, self.card_at("local:"))
         self.application = Application(
             self.service,
-            Negotiator(self._dialects, missing_version=settings.missing_version),
-            CardPublisher(self.card_at, encode_card, since=clock.now()),
+            Negotiator(
+                self._dialects,
+                missing_version=settings.missing_version,
+                tenants=[interface.tenant for interface in card.supported_interfaces],
+            ),
+            CardPublisher(self.card_at, lambda shown: encode_card(shown, settings.card_shape), since=clock.now()),
             proxies=Proxies(settings.trusted_proxies),
             bindings=settings.bindings,
             max_body_bytes=settings.max_body_bytes,
@@ -135,24 +149,36 @@ class Server:
             close=self.close,
         )
 
+    def offer_http2(self) -> None:
+        """Says that whoever runs the application speaks HTTP/2 with trailers: cards made from now on declare gRPC."""
+        self._http2 = True
+
     def card_at(self, base: str) -> AgentCard:
         """The card with the interfaces as they are reached under this base URL."""
         if self._card.supported_interfaces:
             return self._card
         base = (self._settings.url or base).rstrip("/")
         interfaces = [
-            AgentInterface(
-                url=base + _ENDPOINTS[dialect.binding],
-                protocol_binding=dialect.binding,
-                protocol_version=dialect.version,
-            )
+            AgentInterface(url=url, protocol_binding=dialect.binding, protocol_version=dialect.version)
             for dialect in self._dialects
+            if declared(dialect) and (url := self._url_of(dialect, base)) is not None
         ]
         interfaces += [
             AgentInterface(url=binding.url(base), protocol_binding=binding.uri, protocol_version=binding.version)
             for binding in self._settings.bindings
         ]
         return msgspec.structs.replace(self._card, supported_interfaces=tuple(interfaces))
+
+    def _url_of(self, dialect: Dialect, base: str) -> str | None:
+        """Where a dialect is reached, or None if it is not: paths of gRPC are fixed, so it has no place in a mount."""
+        if dialect.binding != _GRPC:
+            return base + _ENDPOINTS[dialect.binding]
+        parts = urlsplit(base)
+        if not self._http2 or parts.path or parts.scheme not in _DEFAULT_PORTS:
+            return None
+        # Host and port alone are what every gRPC library takes.
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"{host}:{parts.port or _DEFAULT_PORTS[parts.scheme]}"
 
     async def open(self) -> None:
         """Opens the store and recovers what an earlier process left; does nothing if it is open."""
@@ -194,6 +220,7 @@ def _serve(server: Server, host: str, port: int, announce: Callable[[str], None]
         announce(f"Store  {server.store.description}")
         announce(f"Card   {url}/.well-known/agent-card.json")
 
+    server.offer_http2()
     serving = Serving(
         application=server.application,
         open=server.open,

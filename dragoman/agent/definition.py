@@ -12,7 +12,7 @@ from dragoman.agent.executor import SkillExecutor
 from dragoman.agent.skill import Skill
 from dragoman.errors import ConfigurationError, TaskNotFoundError
 from dragoman.ports.tasks import Selector
-from dragoman.server import Application, Binding, LocalCalls, Server, Settings, serve
+from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, TlsFiles, serve
 from dragoman.types.card import (
     AgentCapabilities,
     AgentCard,
@@ -56,6 +56,8 @@ class Agent:
             it (section 3.6.2), `by-grammar` takes it for what it looks like.
         media_type: `accept` answers HTTP+JSON with `application/a2a+json` unless the caller accepts only
             `application/json`; `json` always with that.
+        card_shape: `everyone` adds to the card what readers of 0.3 look for; `strict-1.0` leaves it at the members of
+            1.0, for readers that refuse others.
         bindings: Further bindings from outside, served and declared beside the built-in ones.
         max_body_bytes: Longest request body; beyond it callers get 413. Default 16 MiB.
         cancel_grace: Seconds that a cancelled handler has to clean up.
@@ -84,6 +86,7 @@ class Agent:
         trusted_proxies: Sequence[str] = (),
         missing_version: Literal["strict", "by-grammar"] = "strict",
         media_type: Literal["accept", "json"] = "accept",
+        card_shape: CardShape = "everyone",
         bindings: Sequence[Binding] = (),
         max_body_bytes: int = 16 * 1024 * 1024,
         cancel_grace: float = 5.0,
@@ -121,6 +124,7 @@ class Agent:
             trusted_proxies=tuple(trusted_proxies),
             missing_version=missing_version,
             media_type=media_type,
+            card_shape=card_shape,
             bindings=tuple(bindings),
             max_body_bytes=max_body_bytes,
             cancel_grace=cancel_grace,
@@ -213,17 +217,32 @@ class Agent:
         port: int = 9999,
         *,
         store: str | None = None,
+        tls: TlsFiles | None = None,
+        card_shape: CardShape | None = None,
         announce: Callable[[str], None] = print,
     ) -> None:
         """Serves the agent until SIGINT or SIGTERM; port 0 takes any free one.
 
-        `announce` is given the lines that tell the URL, the store and the card's URL, once the agent can be called.
-        """
-        serve(self._server(store or self._store or self._default_store), host, port, announce)
+        `tls` names the files of a certificate chain and of its private key, both PEM; then all bindings are under TLS,
+        1.2 or newer. `card_shape` replaces that of the agent. `announce` is given the lines that tell the URL, the store
+        and the card's URL, once the agent can be called.
 
-    def asgi(self, *, store: str | None = None) -> Application:
-        """The ASGI application, for any server and under any path. Without lifespan events it opens on first use."""
-        return self._server(store or self._store or self._default_store).application
+        Raises:
+            ConfigurationError: the files of `tls` cannot be used.
+            SystemExit: the address cannot be had, or the store cannot be opened; why is on the standard error.
+        """
+        serve(self._served(store, card_shape), host, port, announce, tls)
+
+    def asgi(self, *, store: str | None = None, http2: bool = False) -> Application:
+        """The ASGI application, for any server and under any path. Without lifespan events it opens on first use.
+
+        `http2` says that the server speaks HTTP/2 with trailers: then the card declares gRPC too, unless the agent is
+        under a path.
+        """
+        server = self._served(store)
+        if http2:
+            server.offer_http2()
+        return server.application
 
     def mount(self, app: Any, path: str, *, store: str | None = None) -> None:
         """Mounts the agent in a Starlette or FastAPI application, under `path`, with and without a slash at its end.
@@ -292,7 +311,10 @@ class Agent:
         slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-") or "agent"
         return f"sqlite:///.dragoman/{slug}.db"
 
-    def _server(self, store: str) -> Server:
+    def _served(self, store: str | None, card_shape: CardShape | None = None) -> Server:
+        return self._server(store or self._store or self._default_store, card_shape)
+
+    def _server(self, store: str, card_shape: CardShape | None = None) -> Server:
         if not self._skills:
             raise ConfigurationError(f"{self.name} has no skill; decorate a function with @agent.skill")
         if len(self._skills) > 1 and self._router is None:
@@ -302,7 +324,8 @@ class Agent:
                 "for each new task"
             )
         executor = SkillExecutor(self._skills, self._router, self._input_modes)
-        return Server(executor, self.card, store, self._settings, self._live)
+        settings = msgspec.structs.replace(self._settings, card_shape=card_shape or self._settings.card_shape)
+        return Server(executor, self.card, store, settings, self._live)
 
 
 def _summary(function: Callable[..., Any]) -> str:

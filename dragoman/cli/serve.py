@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from dragoman.agent import Agent
 
 __all__ = ["serve"]
@@ -25,16 +27,41 @@ __all__ = ["serve"]
 @click.option(
     "--store", metavar="URL", help="Where tasks are kept: memory, or sqlite:///PATH. By default what the agent says."
 )
-def serve(target: str, host: str, port: int, store: str | None) -> None:
+@click.option(
+    "--tls-cert",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Certificate chain (PEM); serves HTTPS. Goes with --tls-key.",
+)
+@click.option(
+    "--tls-key", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Private key of the certificate."
+)
+@click.option(
+    "--card-shape",
+    type=click.Choice(["everyone", "strict-1.0"]),
+    help="strict-1.0 leaves out of the card what only readers of 0.3 look for. By default what the agent says.",
+)
+def serve(
+    target: str,
+    host: str,
+    port: int,
+    store: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    card_shape: 'Literal["everyone", "strict-1.0"] | None',
+) -> None:
     """Serve the agent TARGET: path/to/file.py:name or module:name.
 
     The name may be left out where there is one agent only, or one that is called agent.
     """
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together")
+    tls = None if tls_cert is None or tls_key is None else (tls_cert, tls_key)
     agent = _agent_at(target)
     # The usual way to stop a server is no failure.
     with suppress(KeyboardInterrupt):
         try:
-            agent.run(host, port, store=store, announce=_announce)
+            agent.run(host, port, store=store, tls=tls, card_shape=card_shape, announce=_announce)
         except SystemExit as ended:
             # It has said why. Its code would mean something else here.
             if ended.code:

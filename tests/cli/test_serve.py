@@ -2,9 +2,12 @@
 
 import re
 import signal
+import ssl
 
 import pytest
+import trustme
 
+from dragoman import connect
 from tests.cli.program import Program
 from tests.cli.scripted import ScriptedAgent
 
@@ -63,3 +66,33 @@ async def test_a_target_that_is_none_is_a_usage_error(program: Program, target: 
     ran = await program.run("serve", target)
     assert ran.code == 2
     assert said in ran.err
+
+
+async def test_under_tls_the_agent_is_served_over_https_alone(program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    issued.cert_chain_pems[0].write_to_path(program.cwd / "chain.pem")
+    issued.private_key_pem.write_to_path(program.cwd / "key.pem")
+    authority.cert_pem.write_to_path(program.cwd / "authority.pem")
+    options = ("--tls-cert", "chain.pem", "--tls-key", "key.pem")
+    async with program.started("serve", "echo.py", "--port", "0", "--store", "memory", *options) as serving:
+        line = await serving.line()
+        found = re.search(r"https://127\.0\.0\.1:\d+", line)
+        assert found, (line, await serving.complaint())
+        trust = ssl.create_default_context(cafile=program.cwd / "authority.pem")
+        async with connect(found[0], verify=trust) as agent:
+            assert await agent.ask("hello") == "hello"
+        serving.send(signal.SIGTERM)
+        assert (await serving.ended()).code == 0
+
+
+async def test_a_certificate_without_its_key_is_a_usage_error(program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    ran = await program.run("serve", "echo.py", "--tls-cert", "echo.py")
+    assert ran.code == 2
+    assert "go together" in ran.err
+    ran = await program.run("serve", "echo.py", "--tls-cert", "echo.py", "--tls-key", "echo.py")
+    assert ran.code == 1
+    assert "echo.py" in ran.err
+    assert "Traceback" not in ran.err

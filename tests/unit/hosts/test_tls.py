@@ -1,0 +1,97 @@
+"""One port under TLS: 1.2 at least, either version of HTTP by ALPN, and answers that ask for HTTPS only."""
+
+import asyncio
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+import h2.connection
+import h2.events
+import pytest
+import trustme
+
+from dragoman.errors import ConfigurationError
+from dragoman.hosts.tls import HSTS, tls_context
+from tests.unit.hosts.http1.serving import SECONDS, body_of, echo, request, serving
+
+
+class Tls(NamedTuple):
+    server: ssl.SSLContext
+    client: ssl.SSLContext
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    authority = trustme.CA()
+    issued = authority.issue_cert("localhost")
+    certificate, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(key)
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    return certificate, key
+
+
+@pytest.fixture
+def tls(files: tuple[Path, Path]) -> Tls:
+    client = ssl.create_default_context(cafile=files[0].parent / "authority.pem")
+    return Tls(tls_context(files), client)
+
+
+async def test_http_1_is_answered_under_tls_and_asks_for_https_only(tls: Tls) -> None:
+    async with serving(echo, server_tls=tls.server, client_tls=tls.client, hsts=HSTS) as served:
+        reply = await served.said(request("/secret", b"x", "POST", "connection: close"))
+        refused = await served.said(b"nonsense\r\n\r\n")
+    assert body_of(reply) == b"POST /secret x"
+    assert b"strict-transport-security: max-age=31536000\r\n" in reply
+    assert b"strict-transport-security: max-age=31536000\r\n" in refused
+
+
+async def test_http_2_is_answered_under_tls_where_the_caller_offers_it(tls: Tls) -> None:
+    tls.client.set_alpn_protocols(["h2", "http/1.1"])
+    async with (
+        serving(echo, server_tls=tls.server, client_tls=tls.client, hsts=HSTS) as served,
+        served.caller() as (reader, writer),
+    ):
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "h2"
+        caller = h2.connection.H2Connection()
+        caller.initiate_connection()
+        path = [(":method", "GET"), (":path", "/two"), (":scheme", "https"), (":authority", "localhost")]
+        caller.send_headers(1, path, end_stream=True)
+        writer.write(caller.data_to_send())
+        told: list[h2.events.Event] = []
+        while not any(isinstance(event, h2.events.StreamEnded) for event in told):
+            told += caller.receive_data(await reader.read(65536))
+    bodies = [event.data for event in told if isinstance(event, h2.events.DataReceived)]
+    (heads,) = [event.headers for event in told if isinstance(event, h2.events.ResponseReceived)]
+    assert b"".join(body for body in bodies if body) == b"GET /two "
+    assert (b"strict-transport-security", HSTS) in [(bytes(name), bytes(value)) for name, value in heads or ()]
+
+
+async def test_tls_1_3_is_spoken_where_the_caller_can(tls: Tls) -> None:
+    async with (
+        serving(echo, server_tls=tls.server, client_tls=tls.client) as served,
+        served.caller() as (_, writer),
+    ):
+        assert writer.get_extra_info("ssl_object").version() == "TLSv1.3"
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1:DeprecationWarning")
+async def test_a_caller_without_tls_and_one_with_an_old_one_are_not_served(tls: Tls) -> None:
+    tls.client.minimum_version = ssl.TLSVersion.TLSv1
+    tls.client.maximum_version = ssl.TLSVersion.TLSv1_1
+    tls.client.set_ciphers("DEFAULT:@SECLEVEL=0")
+    async with serving(echo, server_tls=tls.server, client_tls=tls.client) as served:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            await served.said(request())
+        async with asyncio.timeout(SECONDS):
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request())
+            assert b"HTTP/1.1" not in await reader.read()
+            writer.close()
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path: Path, files: tuple[Path, Path]) -> None:
+    (tmp_path / "empty.pem").write_text("")
+    for pair in [(tmp_path / "missing.pem", files[1]), (files[0], tmp_path / "empty.pem")]:
+        with pytest.raises(ConfigurationError, match=r"(missing|empty)\.pem"):
+            tls_context(pair)
