@@ -65,7 +65,7 @@ class Codec(Generic[W, T]):
         self,
         wire: type[W],
         read: Callable[[W], T],
-        write: Callable[[T], W],
+        write: Callable[[T], Any],
         *,
         strict: bool = False,
         rules: Mapping[type[msgspec.Struct], Rule] | None = None,

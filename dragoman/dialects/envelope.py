@@ -42,7 +42,7 @@ class ResultResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
 class ErrorObject(msgspec.Struct, omit_defaults=True):
     code: int
     message: str
-    data: list[Any] = []
+    data: Any = []
 
 
 class ErrorResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):

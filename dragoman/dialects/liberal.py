@@ -27,14 +27,15 @@ from dragoman.dialects.scalars import (
     StrReader,
     TimeReader,
 )
+from dragoman.errors import FieldViolation
 
 __all__ = ["Irregular", "Rule", "StructReader", "member_names", "nested_too_deeply", "reader_of"]
 
 MAX_DEPTH = 100
 """How deep objects and arrays may be nested; ProtoJSON readers stop there too."""
 
-Rule = Callable[[dict[str, Any]], str | None]
-"""A check over the members of one struct, which it may tidy up; the description of what is wrong, if anything."""
+Rule = Callable[[dict[str, Any]], str | FieldViolation | None]
+"""A check over the members of one struct, which it may tidy up; what is wrong with the whole or with a member."""
 
 
 class Irregular(Exception):
@@ -111,7 +112,9 @@ class StructReader(Reader):
             self._read_member(member, given, path, found, result)
         if self.rule is not None and len(found.violations) == before:
             complaint = self.rule(result)
-            if complaint is not None:
+            if isinstance(complaint, FieldViolation):
+                found.add(f"{path}.{complaint.field}" if path else complaint.field, complaint.description)
+            elif complaint is not None:
                 found.add(path, complaint)
         return result
 
@@ -180,6 +183,8 @@ def _plain_reader(info: mi.Type, extra: dict[str, Any], rules: dict[type[msgspec
 
 
 def _str_reader(info: mi.StrType, extra: dict[str, Any]) -> Reader:
+    if "names" in extra:
+        return EnumReader(extra["names"], extra.get("absent"))
     if extra.get("base64"):
         return Base64Reader()
     if extra.get("time"):

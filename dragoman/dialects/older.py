@@ -6,10 +6,10 @@ member name, push configurations inside an object that says the task. Names of s
 reader, which takes every spelling; what is no such object stays as it is, for that reader to complain about.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-__all__ = ["Older", "authentication", "pick", "push_config", "push_configs", "resource"]
+__all__ = ["Older", "authentication", "pick", "push_config", "push_configs", "resource", "unwrapped", "wrapped"]
 
 _KINDS = {"task": "task", "message": "message", "status-update": "statusUpdate", "artifact-update": "artifactUpdate"}
 _MARKS = (
@@ -75,15 +75,13 @@ class Older:
 
     def result(self, value: Any) -> Any:
         """A task that is a result, bare or wrapped."""
-        if isinstance(value, dict) and "status" not in value and isinstance(value.get("task"), dict):
-            value = cast("dict[str, Any]", value)["task"]
-        return self.task(value)
+        return self.task(unwrapped(value))
 
     def event(self, value: Any) -> Any:
         """A result or an event, wrapped by the member name that says what it is."""
         updates = {"status": self._status, "artifact": self._artifact}
         return _with(
-            _wrapped(value),
+            wrapped(value),
             {
                 "task": self.task,
                 "message": self.message,
@@ -97,8 +95,8 @@ class Older:
 
     def page(self, value: Any) -> Any:
         """A page of tasks, which may be a bare array."""
-        wrapped = {"tasks": cast("Any", value)} if isinstance(value, list) else value
-        return _with(wrapped, {"tasks": lambda tasks: _each(tasks, self.task)})
+        whole = {"tasks": cast("Any", value)} if isinstance(value, list) else value
+        return _with(whole, {"tasks": lambda tasks: _each(tasks, self.task)})
 
     def _status(self, value: Any) -> Any:
         return _with(value, {"message": self.message, "update": self.message})
@@ -137,8 +135,8 @@ def push_config(value: Any) -> Any:
 
 def push_configs(value: Any) -> Any:
     """A list of push configurations, which may be a bare array."""
-    wrapped = {"configs": cast("Any", value)} if isinstance(value, list) else value
-    return _with(wrapped, {"configs": lambda configs: _each(configs, push_config)})
+    whole = {"configs": cast("Any", value)} if isinstance(value, list) else value
+    return _with(whole, {"configs": lambda configs: _each(configs, push_config)})
 
 
 def authentication(value: Any) -> Any:
@@ -160,7 +158,15 @@ def _first_resource(*names: Any) -> tuple[str | None, str | None]:
     return tasks[0] if tasks else None, configs[0] if configs else None
 
 
-def _wrapped(value: Any) -> Any:
+def unwrapped(value: Any) -> Any:
+    """A task that is a result, which some wrap."""
+    if isinstance(value, dict) and "status" not in value and isinstance(value.get("task"), dict):
+        return cast("dict[str, Any]", value)["task"]
+    return cast("Any", value)
+
+
+def wrapped(value: Any) -> Any:
+    """A result or an event under the member name that says what it is, which older ones say in `kind` or not at all."""
     if not isinstance(value, dict) or not _WRAPPERS.isdisjoint(cast("dict[str, Any]", value)):
         return cast("Any", value)
     bare = cast("dict[str, Any]", value)
@@ -173,7 +179,7 @@ def _wrapped(value: Any) -> Any:
 _WRAPPERS = frozenset({*_KINDS.values(), "msg", "status_update", "artifact_update"})
 
 
-def _with(value: Any, readers: dict[str, Callable[[Any], Any]]) -> Any:
+def _with(value: Any, readers: Mapping[str, Callable[[Any], Any]]) -> Any:
     """The object with some of its members read; `msg` and `update` are older names of `message`."""
     if not isinstance(value, dict):
         return value

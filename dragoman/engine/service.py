@@ -42,7 +42,7 @@ __all__ = ["Service"]
 Method = Callable[[Any, CallContext], Awaitable[Any]]
 
 
-def _ends_send(state: TaskState) -> bool:
+def _ends_turn(state: TaskState) -> bool:
     # Specification sections 3.1.2 and 11.7 differ; AUTH_REQUIRED never ends a stream (section 7.6.1).
     return state.terminal or state is TaskState.INPUT_REQUIRED
 
@@ -171,7 +171,7 @@ class Service:
         accepted = await self._accept(request, context)
         if isinstance(accepted, Message):
             return DirectFeed(accepted)
-        feed = self._feed(accepted.task.id, request.tenant, context, _ends_send, request.configuration.history_length)
+        feed = self._feed(accepted.task.id, request.tenant, context, _ends_turn, request.configuration.history_length)
         accepted.start()
         return feed
 
@@ -220,10 +220,12 @@ class Service:
             await self._exchange.cancel(stored)
 
     async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> TaskFeed:
-        """Section 3.1.6: the task as it is, and what happens to it until it ends."""
+        """Section 3.1.6: the task as it is, and what happens to it until it ends, or until its turn is over."""
         stored = await self._world.store.get(request.id, context.scope(request.tenant))
         if stored is None:
             raise TaskNotFoundError(details={"taskId": request.id})
+        if request.turn:
+            return self._feed(request.id, request.tenant, context, _ends_turn)
         if stored.task.state.terminal:
             raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
         return self._feed(request.id, request.tenant, context, _ends_subscription)

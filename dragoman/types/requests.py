@@ -97,9 +97,14 @@ class CancelTaskRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class SubscribeToTaskRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: str
     tenant: str = ""
+    turn: bool = False
+    """Whether only the current turn is wanted, as callers of older protocols do: the stream ends when the task asks for
+    input too, and a task whose turn is over is shown once, not refused."""
 
 
 class GetTaskPushNotificationConfigRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An empty `id`, which only older protocols have, means the first configuration of the task."""
+
     task_id: str
     id: str
     tenant: str = ""

@@ -252,14 +252,17 @@ def _older_interfaces(card: dict[str, Any], version: Any) -> list[Any]:
     stated = version if isinstance(version, str) else "0.3"
     spoken = ".".join(stated.split(".")[:2])
     further = card.get("additionalInterfaces")
-    pairs: list[tuple[Any, Any]] = [(card.get("url"), card.get("preferredTransport") or "JSONRPC")]
+    tenants: dict[tuple[Any, Any], Any] = {(card.get("url"), card.get("preferredTransport") or "JSONRPC"): ""}
     for item in cast("Sequence[Any]", further if isinstance(further, list) else ()):
         if isinstance(item, dict):
             entry = cast("dict[str, Any]", item)
-            pairs.append((entry.get("url"), entry.get("transport")))
+            where = entry.get("url"), entry.get("transport")
+            if all(isinstance(said, str) for said in where):
+                tenants[where] = entry.get("tenant") or tenants.get(where, "")
     return [
-        {"url": url, "protocolBinding": binding, "protocolVersion": spoken}
-        for url, binding in dict.fromkeys((url, binding) for url, binding in pairs if isinstance(url, str))
+        {"url": url, "protocolBinding": binding, "protocolVersion": spoken, "tenant": tenant}
+        for (url, binding), tenant in tenants.items()
+        if isinstance(url, str)
     ]
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "get_task",
     "list_push_configs",
     "list_tasks",
+    "moment",
     "push_config",
     "push_configs",
     "send_message",
@@ -39,10 +40,10 @@ _NO_CONFIGURATION = types.SendMessageConfiguration()
 
 
 def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is not UTC or len(text) < len("2026-01-31T12:00:00Z"):
+    given = datetime.fromisoformat(text)
+    if given.tzinfo is not UTC or len(text) < len("2026-01-31T12:00:00Z"):
         raise Irregular
-    return moment
+    return given
 
 
 def _part(part: wire.Part) -> types.Part:
@@ -90,16 +91,17 @@ def _artifact(artifact: wire.Artifact) -> types.Artifact:
 
 
 def _status(status: wire.TaskStatus) -> types.TaskStatus:
-    moment = None
-    if status.timestamp:
-        moment = _moment(status.timestamp)
-        if moment.microsecond % 1000:
-            moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
     return types.TaskStatus(
         state=_STATES[status.state],
         message=None if status.message is None else _message(status.message),
-        timestamp=moment,
+        timestamp=moment(status.timestamp) if status.timestamp else None,
     )
+
+
+def moment(text: str) -> datetime:
+    """The time of a status."""
+    given = _moment(text)
+    return given.replace(microsecond=given.microsecond // 1000 * 1000) if given.microsecond % 1000 else given
 
 
 def task(value: wire.Task) -> types.Task:

@@ -14,6 +14,7 @@ import msgspec
 from dragoman import types
 
 __all__ = [
+    "KINDS",
     "Requirement",
     "Scheme",
     "read_requirements",
@@ -190,13 +191,14 @@ def read_requirements(requirements: tuple[Requirement, ...]) -> tuple[types.Secu
     return tuple([{name: scopes.list for name, scopes in requirement.schemes.items()} for requirement in requirements])
 
 
-_KINDS: dict[str, tuple[str, dict[str, str]]] = {
+KINDS: dict[str, tuple[str, dict[str, str]]] = {
     "apiKey": ("apiKeySecurityScheme", {"in": "location"}),
     "http": ("httpAuthSecurityScheme", {}),
     "oauth2": ("oauth2SecurityScheme", {}),
     "openIdConnect": ("openIdConnectSecurityScheme", {}),
     "mutualTLS": ("mtlsSecurityScheme", {}),
 }
+"""By the `type` that a scheme has in 0.3: its member name in 1.0, and the members that are called otherwise there."""
 
 
 def upgrade(card: dict[str, Any]) -> dict[str, Any]:
@@ -217,7 +219,7 @@ def _upgraded_scheme(scheme: Any) -> Any:
     if isinstance(case, dict) and "$case" in case:
         named = cast("dict[str, Any]", case)
         return {str(named["$case"]): named.get("value")}
-    kind, renamed = _KINDS.get(str(given.get("type")), ("", {}))
+    kind, renamed = KINDS.get(str(given.get("type")), ("", {}))
     if not kind or kind in given:
         return given
     return {kind: {renamed.get(name, name): value for name, value in given.items() if name != "type"}}

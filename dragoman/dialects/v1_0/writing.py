@@ -21,6 +21,7 @@ __all__ = [
     "push_configs",
     "send_message",
     "send_response",
+    "stamp",
     "stream_response",
     "subscribe",
     "task",
@@ -32,7 +33,7 @@ _STATES: dict[types.TaskState, wire.StateName] = dict(zip(types.TaskState, wire.
 _encode = msgspec.json.Encoder().encode
 
 
-def _stamp(moment: datetime) -> str:
+def stamp(moment: datetime) -> str:
     """The moment in UTC with three digits, cut; msgspec writes none or six, and is the fastest at it."""
     text = _encode(moment if moment.tzinfo is UTC else moment.astimezone(UTC)).decode()
     return text[1:24] + "Z" if "." in text else text[1:20] + ".000Z"
@@ -80,7 +81,7 @@ def _status(status: types.TaskStatus) -> wire.TaskStatus:
     return wire.TaskStatus(
         state=_STATES[status.state],
         message=None if status.message is None else _message(status.message),
-        timestamp=None if status.timestamp is None else _stamp(status.timestamp),
+        timestamp=None if status.timestamp is None else stamp(status.timestamp),
     )
 
 
@@ -210,7 +211,7 @@ def list_tasks(request: types.ListTasksRequest) -> requests.ListTasks:
         page_size=request.page_size,
         page_token=request.page_token,
         history_length=request.history_length,
-        status_timestamp_after=None if after is None else _stamp(after),
+        status_timestamp_after=None if after is None else stamp(after),
         include_artifacts=request.include_artifacts,
     )
 
