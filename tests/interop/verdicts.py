@@ -1,0 +1,32 @@
+"""What the facts of a cell come to."""
+
+from tests.interop.columns import Column
+from tests.interop.expected import absent, expected
+from tests.interop.limits import LIMITS, limit_of
+from tests.interop.scenarios import Facts
+
+__all__ = ["fault", "verdict"]
+
+PASSED, FAILED, ABSENT = "passed", "failed", "absent"
+
+
+def fault(column: Column, scenario: str, facts: Facts) -> str:
+    """What is wrong in a cell; empty if nothing is, or only what a limit says."""
+    wanted = expected(column, scenario)
+    number = limit_of(column, scenario)
+    if number is not None:
+        return LIMITS[number - 1].shortfall(facts, wanted)
+    if "broken" in facts:
+        return str(facts["broken"])
+    unmet = {name: facts.get(name) for name, value in wanted.items() if facts.get(name) != value}
+    return f"saw {unmet}, expected { ({name: wanted[name] for name in unmet}) }" if unmet else ""
+
+
+def verdict(column: Column, scenario: str, facts: Facts | None) -> str:
+    """`passed`, `failed`, `absent` from this version, or the number of the limit that explains the cell."""
+    if absent(column, scenario):
+        return ABSENT
+    if facts is None or fault(column, scenario, facts):
+        return FAILED
+    number = limit_of(column, scenario)
+    return PASSED if number is None else str(number)
