@@ -224,8 +224,8 @@ class Agent:
         """Serves the agent until SIGINT or SIGTERM; port 0 takes any free one.
 
         `tls` names the files of a certificate chain and of its private key, both PEM; then all bindings are under TLS,
-        1.2 or newer. `card_shape` replaces that of the agent. `announce` is given the lines that tell the URL, the store
-        and the card's URL, once the agent can be called.
+        1.2 or newer. `card_shape` stands in for that of the agent. `announce` is given the lines that tell the URL, the
+        store and the card's URL, once the agent can be called.
 
         Raises:
             ConfigurationError: the files of `tls` cannot be used.

@@ -41,7 +41,7 @@ __all__ = ["serve"]
     type=click.Choice(["everyone", "strict-1.0"]),
     help="strict-1.0 leaves out of the card what only readers of 0.3 look for. By default what the agent says.",
 )
-def serve(
+def serve(  # noqa: PLR0917 -- click passes them by name
     target: str,
     host: str,
     port: int,

@@ -1,26 +1,57 @@
-"""The agent card as a document: what stands at the well-known address, and what a client makes of what it finds."""
+"""The agent card as a document: what stands at the well-known address, and what a client makes of what it finds.
+
+One document serves readers of 1.0, of its draft and of 0.3: the members of 1.0 and, if an interface of 0.3 is declared,
+those of 0.3 beside them. The names of the two are disjoint, but for security schemes, which say their kind as member
+name and in `type`, and for skills.
+"""
+
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from dragoman.dialects.codec import Codec
+from dragoman.dialects.v0_3 import card as v0_3
 from dragoman.dialects.v1_0 import card as v1_0
 from dragoman.types.card import AgentCard
 
-__all__ = ["decode_card", "encode_card"]
+__all__ = ["CARD_SHAPES", "CardShape", "decode_card", "encode_card"]
+
+CardShape = Literal["everyone", "strict-1.0"]
+"""Whether members of 0.3 may stand in the card; `strict-1.0` is for readers that refuse what 1.0 does not have."""
+CARD_SHAPES: tuple[CardShape, ...] = get_args(CardShape)
+
+_OLDER = "0.3"
 
 _codec = Codec(v1_0.AgentCard, v1_0.read_card, v1_0.write_card, shape=v1_0.upgraded, plain=False)
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_card(card: AgentCard) -> bytes:
-    """The JSON of the card, members in the order of the specification; the same card gives the same bytes."""
-    return _encode(_codec.write(card))
+def encode_card(card: AgentCard, shape: CardShape = "everyone") -> bytes:
+    """The JSON of the card, members in the order of the specification, those of 0.3 after them; the same card gives the
+    same bytes.
+    """
+    written = _codec.write(card)
+    if shape != "everyone" or all(one.protocol_version != _OLDER for one in card.supported_interfaces):
+        return _encode(written)
+    current: dict[str, Any] = msgspec.to_builtins(written)
+    return _encode(_joined(current, v0_3.write_card(card)))
+
+
+def _joined(current: dict[str, Any], older: dict[str, Any]) -> dict[str, Any]:
+    joined = {**older, **current}
+    joined["skills"] = [{**second, **first} for first, second in zip(current["skills"], older["skills"], strict=True)]
+    if "securitySchemes" in current:
+        joined["securitySchemes"] = {
+            name: {**older["securitySchemes"][name], **scheme} for name, scheme in current["securitySchemes"].items()
+        }
+    return {**{name: joined[name] for name in current}, **joined}
 
 
 def decode_card(body: bytes) -> AgentCard:
     """The card in `body`, of 1.0 or older. Unknown members are ignored, and members that may be empty may be missing.
 
-    A card of 0.3 gives interfaces of version 0.3, the preferred one first.
+    A card of 0.3 gives interfaces of version 0.3, the preferred one first; one of the 1.0 draft, which states no
+    version with the interfaces, gives interfaces of version `1.0-draft`.
 
     Raises:
         ReplyMalformed: a member is wrong, or there is no name, or no address to call; says which.

@@ -51,7 +51,7 @@ _SNIFFED = frozenset({SEND_MESSAGE, SEND_STREAMING_MESSAGE, LIST_TASKS})
 
 @runtime_checkable
 class _Named(Protocol):
-    """A dialect whose requests say a name: JSON-RPC its methods, gRPC its paths."""
+    """A dialect whose requests name a method."""
 
     methods: Mapping[str, Operation]
 
@@ -168,7 +168,8 @@ class Negotiator:
     def _line_of_service(self, request: HttpRequest, asked: str) -> Line:
         if not request.path.startswith(_OLDER_PACKAGE):
             return FINAL
-        lines: list[Line] = [line for line in (OLD, DRAFT) if self._operation(line, _GRPC, request.path) is not None]
+        method = request.path.rpartition("/")[2]
+        lines: list[Line] = [line for line in (OLD, DRAFT) if self._operation(line, _GRPC, method) is not None]
         if len(lines) == 1:
             return lines[0]
         return OLD if asked in ("", _OLDER) else DRAFT

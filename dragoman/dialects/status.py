@@ -12,7 +12,17 @@ import msgspec
 from dragoman import errors
 from dragoman.errors import A2AError
 
-__all__ = ["GRPC_0_3", "GRPC_DRAFT", "TABLE", "Status", "error_type", "named_error", "status_of"]
+__all__ = [
+    "GRPC_0_3",
+    "GRPC_DRAFT",
+    "HTTP_0_3",
+    "HTTP_DRAFT",
+    "TABLE",
+    "Status",
+    "error_type",
+    "named_error",
+    "status_of",
+]
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -60,6 +70,12 @@ GRPC_0_3: dict[type[A2AError], str] = {
 }
 """The gRPC statuses that servers of 0.3 give; its specification has none."""
 
+HTTP_DRAFT: dict[type[A2AError], int] = {
+    errors.TaskNotCancelableError: 409,
+    errors.ContentTypeNotSupportedError: 415,
+    errors.InvalidAgentResponseError: 502,
+}
+"""The HTTP statuses that were others in the draft of 1.0 (its section 5.4)."""
 HTTP_0_3: dict[type[A2AError], int] = {
     errors.TaskNotCancelableError: 409,
     errors.PushNotificationNotSupportedError: 501,

@@ -8,17 +8,10 @@ from typing import Any
 
 from dragoman import errors
 from dragoman.dialects.base import Call, Refusal
-from dragoman.dialects.failures import sendable
+from dragoman.dialects.failures import object_of, sendable
 from dragoman.errors import A2AError, FieldViolation, InvalidParamsError
 
-__all__ = ["DRAFT_HTTP", "as_sent", "data_of", "problem_of"]
-
-DRAFT_HTTP: dict[type[A2AError], int] = {
-    errors.TaskNotCancelableError: 409,
-    errors.ContentTypeNotSupportedError: 415,
-    errors.InvalidAgentResponseError: 502,
-}
-"""HTTP statuses that the draft has otherwise than 1.0 (section 5.4)."""
+__all__ = ["as_sent", "data_of", "problem_of"]
 
 _TYPES = "https://a2a-protocol.org/errors/"
 _TYPED = frozenset(
@@ -71,11 +64,7 @@ def problem_of(error: A2AError, cls: type[A2AError], http: int) -> dict[str, Any
 
 
 def data_of(error: A2AError) -> dict[str, Any]:
-    """The details of an error, with what is wrong with single members as `errors`."""
-    details: dict[str, Any] = dict(error.details)
+    """The details of an error, with what is wrong with single members as `errors` and versions as an array."""
+    details = object_of(error)
     versions = details.get("supportedVersions")
-    if isinstance(versions, str):
-        details["supportedVersions"] = versions.split(", ")
-    if error.violations:
-        details["errors"] = [{"field": one.field, "message": one.description} for one in error.violations]
-    return details
+    return {**details, "supportedVersions": versions.split(", ")} if isinstance(versions, str) else details

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from dragoman import operations
 from dragoman.dialects.base import Call, HttpRequest, Refusal
 from dragoman.dialects.draft.codecs import REQUESTS, RESULTS
-from dragoman.dialects.draft.failures import DRAFT_HTTP, as_sent, problem_of
+from dragoman.dialects.draft.failures import as_sent, problem_of
 from dragoman.dialects.rest import A2A_JSON, PLAIN_JSON, RestBinding
 from dragoman.dialects.routes import Route, Routes
-from dragoman.dialects.status import status_of
+from dragoman.dialects.status import HTTP_DRAFT, status_of
 from dragoman.errors import A2AError
 
 __all__ = ["Rest"]
@@ -53,7 +53,7 @@ class Rest(RestBinding):
         return A2A_JSON if self._by_accept and (A2A_JSON in accept or PLAIN_JSON not in accept) else PLAIN_JSON
 
     def http_status(self, error: A2AError) -> int:
-        return DRAFT_HTTP.get(status_of(error).error, super().http_status(error))
+        return HTTP_DRAFT.get(status_of(error).error, super().http_status(error))
 
     def error_body(self, error: A2AError, http: int) -> Any:
         return problem_of(error, status_of(error).error, http)

@@ -15,7 +15,11 @@ from dragoman.dialects.liberal import Irregular
 from dragoman.dialects.v1_0 import security
 from dragoman.errors import ReplyMalformed
 
-__all__ = ["AgentCard", "read_card", "upgraded", "write_card"]
+__all__ = ["DRAFT_VERSION", "AgentCard", "read_card", "upgraded", "write_card"]
+
+DRAFT_VERSION = "1.0-draft"
+"""The version of interfaces in cards of the 1.0 draft, as far as clients are concerned."""
+_VERSIONS = frozenset({"protocolVersion", "protocol_version"})
 
 
 class _Provider(msgspec.Struct, rename="camel", kw_only=True):
@@ -241,9 +245,10 @@ def upgraded(value: Any) -> Any:
 
 
 def _versioned(item: Any, version: Any) -> Any:
-    """An interface of the 1.0 draft takes its version from the card."""
-    if isinstance(item, dict) and isinstance(version, str) and "protocolVersion" not in item:
-        return {"protocolVersion": version, **cast("dict[str, Any]", item)}
+    """An interface of the 1.0 draft takes its version from the card; the draft calls itself 1.0 there."""
+    if isinstance(item, dict) and isinstance(version, str) and _VERSIONS.isdisjoint(cast("dict[str, Any]", item)):
+        stated = DRAFT_VERSION if version.split(".")[:2] == ["1", "0"] else version
+        return {"protocolVersion": stated, **cast("dict[str, Any]", item)}
     return cast("Any", item)
 
 

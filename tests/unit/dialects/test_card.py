@@ -123,7 +123,9 @@ def test_a_card_of_both_generations_is_read_as_the_newer() -> None:
 
 def test_an_interface_of_the_draft_takes_its_version_from_the_card() -> None:
     draft = {"name": "n", "protocolVersion": "1.0", "supportedInterfaces": [{"url": "u", "protocolBinding": "JSONRPC"}]}
-    assert decode(draft).supported_interfaces[0].protocol_version == "1.0"
+    assert decode(draft).supported_interfaces[0].protocol_version == "1.0-draft"
+    draft["protocolVersion"] = "0.3.0"
+    assert decode(draft).supported_interfaces[0].protocol_version == "0.3.0"
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
