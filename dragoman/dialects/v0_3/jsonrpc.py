@@ -61,14 +61,15 @@ class JsonRpc(JsonRpcBinding):
         return super().encode_event(_plain(call), event, seq)
 
     def encode_stream_error(self, call: Call, error: A2AError) -> bytes:
-        return super().encode_stream_error(_plain(call), error)
+        return self.encode_error(error, call.reply_to).body
 
     def encode_error(self, error: A2AError, reply_to: Any) -> HttpReply:
         if not isinstance(reply_to, _Streamed):
             return super().encode_error(error, reply_to)
         reply = super().encode_error(error, reply_to.id)
         headers = {"content-type": "text/event-stream", "cache-control": "no-store"}
-        return HttpReply(reply.status, headers, frame(reply.body, event="error"))
+        # Without a name: of an event named `error` the official Python SDK 1.3.0 reads no code.
+        return HttpReply(reply.status, headers, frame(reply.body))
 
 
 def _plain(call: Call) -> Call:
