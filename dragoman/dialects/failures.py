@@ -17,8 +17,18 @@ from dragoman.errors import A2AError, FieldViolation, MethodNotFoundError, Reply
 from dragoman.operations import Operation
 from dragoman.types import Json
 
-__all__ = ["BESIDE_RESULT", "JSON_TYPES", "details_of", "failure_of", "media_type", "metadata_of", "object_of"]
-__all__ += ["read_failure", "sendable"]
+__all__ = [
+    "BESIDE_RESULT",
+    "DOMAIN",
+    "JSON_TYPES",
+    "details_of",
+    "failure_of",
+    "media_type",
+    "metadata_of",
+    "object_of",
+    "read_failure",
+    "sendable",
+]
 
 DOMAIN = "a2a-protocol.org"
 JSON_TYPES = frozenset({"application/json", "application/a2a+json"})

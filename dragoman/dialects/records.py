@@ -12,8 +12,22 @@ from dragoman.dialects.fields import Enum, Items, JsonMembers, Sub, TextMap, Tim
 from dragoman.dialects.protobuf import ALWAYS, STRICT, Field, Flag, Path, Record, Row, Shape, Text, Union
 from dragoman.dialects.scalars import Findings
 
-__all__ = ["EXTENSION", "METADATA", "PROVIDER", "SIGNATURE", "STATES", "Requirements", "Schemes", "Tasks", "blank"]
-__all__ += ["flows_of", "schemes_of", "skill_of", "tasks_of"]
+__all__ = [
+    "DEVICE_CODE",
+    "EXTENSION",
+    "METADATA",
+    "PROVIDER",
+    "SIGNATURE",
+    "STATES",
+    "Requirements",
+    "Schemes",
+    "Tasks",
+    "blank",
+    "flows_of",
+    "schemes_of",
+    "skill_of",
+    "tasks_of",
+]
 
 STATES = tuple(types.TaskState)
 """In the order of their numbers."""
@@ -38,32 +52,7 @@ class Tasks(msgspec.Struct, frozen=True):
 
 def tasks_of(part: Shape, *, parts: str, status_message: str, message: str, on_status: tuple[Field, ...] = ()) -> Tasks:
     """The tables for a package: the form of a part, the names of three fields, and what a status event has besides."""
-    said = Record(
-        types.Message,
-        Text("message_id", need=STRICT, missing=""),
-        Text("context_id"),
-        Text("task_id"),
-        Enum("role", _ROLES, blank=types.Role.AGENT, need=STRICT),
-        Items("parts", part, parts, need=STRICT, missing=()),
-        METADATA,
-        Words("extensions"),
-        Words("reference_task_ids"),
-    )
-    artifact = Record(
-        types.Artifact,
-        blank("artifact_id"),
-        Text("name"),
-        Text("description"),
-        Items("parts", part, missing=()),
-        METADATA,
-        Words("extensions"),
-    )
-    status = Record(
-        types.TaskStatus,
-        Enum("state", STATES, blank=types.TaskState.UNSPECIFIED),
-        Sub("message", said, status_message),
-        Time("timestamp", whole=True),
-    )
+    said, artifact, status = _content_of(part, parts, status_message)
     members = (
         Text("id", need=ALWAYS),
         blank("context_id"),
@@ -99,6 +88,37 @@ def tasks_of(part: Shape, *, parts: str, status_message: str, message: str, on_s
         Flag("total_size", missing=0),
     )
     return Tasks(said, task, Union("payload", **either), Union("payload", **either, **updates), page)
+
+
+def _content_of(part: Shape, parts: str, status_message: str) -> tuple[Record, Record, Record]:
+    """The tables of a message, an artifact and a status."""
+    said = Record(
+        types.Message,
+        Text("message_id", need=STRICT, missing=""),
+        Text("context_id"),
+        Text("task_id"),
+        Enum("role", _ROLES, blank=types.Role.AGENT, need=STRICT),
+        Items("parts", part, parts, need=STRICT, missing=()),
+        METADATA,
+        Words("extensions"),
+        Words("reference_task_ids"),
+    )
+    artifact = Record(
+        types.Artifact,
+        blank("artifact_id"),
+        Text("name"),
+        Text("description"),
+        Items("parts", part, missing=()),
+        METADATA,
+        Words("extensions"),
+    )
+    status = Record(
+        types.TaskStatus,
+        Enum("state", STATES, blank=types.TaskState.UNSPECIFIED),
+        Sub("message", said, status_message),
+        Time("timestamp", whole=True),
+    )
+    return said, artifact, status
 
 
 class _Listed:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-__all__ = ["moment_of", "read_json", "read_members", "write_json", "write_members", "write_moment"]
+__all__ = ["EPOCH", "moment_of", "read_json", "read_members", "write_json", "write_members", "write_moment"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE = 2**53
 
 
@@ -24,12 +24,12 @@ def moment_of(stamp: Any, unit: int = 1_000) -> datetime:
     nanos: int = stamp.nanos
     if not 0 <= nanos < 1_000_000_000:  # noqa: PLR2004 -- nanoseconds of a second
         raise ValueError(nanos)
-    return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=nanos // unit * unit // 1_000)
+    return EPOCH + timedelta(seconds=stamp.seconds, microseconds=nanos // unit * unit // 1_000)
 
 
 def write_moment(moment: datetime, stamp: Any, unit: int = 1_000) -> None:
     """Writes an aware moment, cut in the same way."""
-    since = moment - _EPOCH
+    since = moment - EPOCH
     stamp.SetInParent()
     stamp.seconds = since.days * 86_400 + since.seconds
     stamp.nanos = since.microseconds * 1_000 // unit * unit
