@@ -65,7 +65,8 @@ def _scheme(scheme: dict[str, Any]) -> dict[str, Any]:
     ((wrapper, members),) = scheme.items()
     kind, renamed = _TYPES[wrapper]
     written: dict[str, Any] = {"type": kind}
-    written |= {renamed.get(name, name): value for name, value in members.items()}
+    for name, value in cast("dict[str, Any]", members).items():
+        written[renamed.get(name, name)] = value
     if "flows" in written:
         written["flows"] = {name: _flow(flow) for name, flow in written["flows"].items() if name in _FLOWS}
     return written
