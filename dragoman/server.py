@@ -14,6 +14,7 @@ from dragoman.core.capability import activated_extensions
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.card import CARD_SHAPES, CardShape, encode_card
 from dragoman.dialects.every import declared, every_dialect
+from dragoman.dialects.grpc import GrpcBinding
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
 from dragoman.engine.world import Limits, RandomIds, SystemClock, World
@@ -142,6 +143,7 @@ class Server:
             CardPublisher(self.card_at, lambda shown: encode_card(shown, settings.card_shape), since=clock.now()),
             proxies=Proxies(settings.trusted_proxies),
             bindings=settings.bindings,
+            grpc_services=[dialect.service for dialect in self._dialects if isinstance(dialect, GrpcBinding)],
             max_body_bytes=settings.max_body_bytes,
             activated=lambda requested: activated_extensions(requested, card.capabilities),
             first=self.open_first,

@@ -23,7 +23,7 @@ class Health:
 
     def __init__(self, service: Service, served: Sequence[str]) -> None:
         self._service = service
-        self._names = ("", *served)
+        self._names = tuple(dict.fromkeys(("", *served)))
 
     async def check(self, questions: AsyncIterator[bytes], _receive: Receive, response: Response) -> None:
         name = await _name(questions)
