@@ -30,9 +30,9 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from dragoman.dialects.base import Call, Dialect, HttpRequest, Refusal, served_versions
-from dragoman.dialects.sniff import DRAFT, FINAL, OLD, Line, line_of
+from dragoman.dialects.sniff import DRAFT, FINAL, OLD, Line, line_of, telling
 from dragoman.errors import MethodNotFoundError, VersionNotSupportedError
-from dragoman.operations import LIST_TASKS, SEND_MESSAGE, SEND_STREAMING_MESSAGE, Operation
+from dragoman.operations import SEND_MESSAGE, Operation
 
 __all__ = ["Negotiator"]
 
@@ -46,7 +46,6 @@ _OLDER_PACKAGE = "/a2a.v1."
 _OLDER_PREFIX = "v1"
 _VERSION = re.compile(r"([0-9]{1,4}\.[0-9]{1,4})(?:\.[0-9]{1,9})?", re.ASCII)
 _OLDER_RESOURCES = re.compile(r"message:|tasks$|card$|extendedAgentCard$")
-_SNIFFED = frozenset({SEND_MESSAGE, SEND_STREAMING_MESSAGE, LIST_TASKS})
 
 
 @runtime_checkable
@@ -156,9 +155,8 @@ class Negotiator:
             opened = _Opened()
         final, draft = self._operation(FINAL, _JSONRPC, opened.method), self._operation(DRAFT, _JSONRPC, opened.method)
         if final is not None:
-            in_doubt = draft is not None and final in _SNIFFED
-            spelled = line_of(opened.params, listing=final is LIST_TASKS) if in_doubt else None
-            return DRAFT if spelled == DRAFT else FINAL
+            in_doubt = draft is not None and telling(final)
+            return DRAFT if in_doubt and line_of(opened.params, final) == DRAFT else FINAL
         if draft is not None:
             return DRAFT
         if self._operation(OLD, _JSONRPC, opened.method) is not None:
@@ -189,7 +187,7 @@ class Negotiator:
             return OLD
         if self._v1_is_tenant:
             return FINAL
-        return FINAL if resource.startswith("message:") and line_of(request.body) == FINAL else DRAFT
+        return FINAL if resource.startswith("message:") and line_of(request.body, SEND_MESSAGE) == FINAL else DRAFT
 
     def _unsupported(self, asked: str) -> VersionNotSupportedError:
         served = served_versions(self._dialects)

@@ -11,18 +11,22 @@
     file with `mediaType`                                                draft
     a role or a status in lower case, `lastUpdatedAfter` in digits,
     `metadata` beside the filters of a list                              draft
+    a push configuration inside an object, or named by `configId`,
+    `name` or `parent`                                                   draft
 
 The first that fits counts. Everything else could be any of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 import msgspec
 
+from dragoman import operations
 from dragoman.dialects.older import pick
+from dragoman.operations import Operation
 
-__all__ = ["DRAFT", "FINAL", "OLD", "Line", "line_of"]
+__all__ = ["DRAFT", "FINAL", "OLD", "Line", "line_of", "telling"]
 
 Line = Literal["1.0", "draft", "0.3"]
 """What the key of a dialect begins with."""
@@ -37,21 +41,28 @@ _CONFIGURED: tuple[tuple[str, Line], ...] = (
     ("blocking", DRAFT),
     ("pushNotificationConfig", DRAFT),
 )
+_DRAFT_CONFIG = frozenset(
+    {"name", "parent", "config", "configId", "config_id", "pushNotificationConfig", "push_notification_config"}
+)
 _FINAL_PART = frozenset({"raw", "url", "filename", "mediaType"})
 
 _decode = msgspec.json.Decoder[Any]().decode
 
 
-def line_of(params: bytes | msgspec.Raw, *, listing: bool = False) -> Line | None:
-    """The line of a request of SendMessage, or with `listing` of ListTasks; None where nothing tells."""
+def telling(operation: Operation) -> bool:
+    """Whether requests of this operation can tell their line."""
+    return operation in _SNIFFERS
+
+
+def line_of(params: bytes | msgspec.Raw, operation: Operation) -> Line | None:
+    """The line in which a request of this operation is spelled; None where nothing tells."""
     try:
         value = _decode(params)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or operation not in _SNIFFERS:
         return None
-    given = cast("dict[str, Any]", value)
-    return _listing(given) if listing else _sending(given)
+    return _SNIFFERS[operation](cast("dict[str, Any]", value))
 
 
 def _sending(given: dict[str, Any]) -> Line | None:
@@ -91,5 +102,19 @@ def _listing(given: dict[str, Any]) -> Line | None:
     return DRAFT if in_digits or "metadata" in given or (isinstance(status, str) and status.islower()) else None
 
 
+def _configuring(given: dict[str, Any]) -> Line | None:
+    return None if _DRAFT_CONFIG.isdisjoint(given) else DRAFT
+
+
 def _members(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+_SNIFFERS: dict[Operation, Callable[[dict[str, Any]], Line | None]] = {
+    operations.SEND_MESSAGE: _sending,
+    operations.SEND_STREAMING_MESSAGE: _sending,
+    operations.LIST_TASKS: _listing,
+    operations.CREATE_PUSH_CONFIG: _configuring,
+    operations.GET_PUSH_CONFIG: _configuring,
+    operations.DELETE_PUSH_CONFIG: _configuring,
+}

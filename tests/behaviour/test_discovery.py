@@ -37,20 +37,42 @@ async def test_the_card_is_at_its_address_and_has_all_it_needs(started: Start) -
     assert card["capabilities"]["streaming"] is True
     assert not card["capabilities"].get("pushNotifications", False)
     assert card["skills"] == [{"id": "echo", "name": "Echo", "description": "Repeat the message.", "tags": ["demo"]}]
+    assert [entry["protocolVersion"] for entry in card["supportedInterfaces"]] == ["1.0", "1.0", "0.3", "0.3"]
     for entry in card["supportedInterfaces"]:
         assert set(entry) <= {"url", "protocolBinding", "protocolVersion", "tenant"}
-        assert entry["protocolVersion"] == "1.0"
         assert urlsplit(entry["url"]).scheme in {"http", "https"}
         assert urlsplit(entry["url"]).netloc == "agent.example"
-    assert "url" not in card
-    assert "protocolVersion" not in card
+
+
+async def test_readers_of_0_3_find_what_they_look_for_beside_it(started: Start) -> None:
+    card = await card_of(await started(echo().asgi()))
+    assert card["protocolVersion"] == "0.3.0"
+    assert (card["url"], card["preferredTransport"]) == ("http://agent.example/", "JSONRPC")
+    assert card["additionalInterfaces"] == [
+        {"url": "http://agent.example/", "transport": "JSONRPC"},
+        {"url": "http://agent.example", "transport": "HTTP+JSON"},
+    ]
+    assert card["supportsAuthenticatedExtendedCard"] is False
+
+
+async def test_a_strict_card_has_only_members_of_1_0(started: Start) -> None:
+    card = await card_of(await started(echo(card_shape="strict-1.0").asgi()))
+    assert {"url", "protocolVersion", "preferredTransport", "additionalInterfaces", "security"}.isdisjoint(card)
+    assert "supportsAuthenticatedExtendedCard" not in card
+    assert [entry["protocolVersion"] for entry in card["supportedInterfaces"]] == ["1.0", "1.0", "0.3", "0.3"]
+
+
+@pytest.mark.parametrize("path", ["/.well-known/agent-card.json", "/.well-known/agent.json"])
+async def test_both_addresses_have_the_same_card(started: Start, path: str) -> None:
+    bridge = await started(echo().asgi())
+    assert (await fetch(bridge, path)).body == (await fetch(bridge)).body
 
 
 @requirement("R-5.2-01", "R-8.3-01", "R-8.3.1-01", "R-8.3.1-02")
 async def test_every_interface_of_the_card_answers_in_its_binding(started: Start) -> None:
     bridge = await started(echo().asgi())
     card = await card_of(bridge)
-    assert [entry["protocolBinding"] for entry in card["supportedInterfaces"]] == list(BINDINGS)
+    assert [entry["protocolBinding"] for entry in card["supportedInterfaces"]] == [*BINDINGS, *BINDINGS]
     for binding in BINDINGS:
         wire = await wire_to(bridge, binding)
         assert (await wire.send("hi"))["artifacts"][0]["parts"] == [{"text": "hi"}]

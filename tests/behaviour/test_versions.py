@@ -33,7 +33,7 @@ async def test_a_version_that_is_not_served_is_refused(serve: Serve, version: st
 
 @requirement("R-3.6.2-03")
 @pytest.mark.parametrize("version", [None, "", "0.3"])
-async def test_no_version_means_one_that_this_agent_does_not_serve(serve: Serve, version: str | None) -> None:
+async def test_a_request_of_1_0_that_names_0_3_or_no_version_is_refused(serve: Serve, version: str | None) -> None:
     wire = await serve(echo())
     request = wire.request("SendMessage", {"message": message()})
     headers = {name: value for name, value in request.headers.items() if name != "a2a-version"}

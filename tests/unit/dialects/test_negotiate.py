@@ -1,113 +1,289 @@
-"""Which dialect answers: one test for each row of the decision."""
+"""Which dialect answers: one test for each row of the decision, and what is refused in it."""
 
-from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
 
 from dragoman import errors, operations
-from dragoman.dialects.base import Call, Dialect, HttpRequest, Refusal
+from dragoman.dialects.base import Call, Dialect, HttpRequest, Refusal, Target
+from dragoman.dialects.every import every_dialect
 from dragoman.dialects.negotiate import Negotiator
-from dragoman.dialects.v1_0.jsonrpc import JsonRpc
-from dragoman.dialects.v1_0.rest import Rest
+from tests.unit.dialects import samples
 
-JSONRPC, REST = JsonRpc(), Rest()
-SERVED: tuple[Dialect, ...] = (JSONRPC, REST)
-STRICT = Negotiator(SERVED)
-BY_GRAMMAR = Negotiator(SERVED, missing_version="by-grammar")
+DIALECTS = {dialect.key: dialect for dialect in every_dialect()}
+STRICT = Negotiator(every_dialect())
+BY_GRAMMAR = Negotiator(every_dialect(), missing_version="by-grammar")
+SUPPORTED = {"supportedVersions": "1.0, 0.3"}
 
-
-def rpc(version: str | None, query: str = "") -> HttpRequest:
-    headers = {} if version is None else {"a2a-version": version}
-    return HttpRequest("POST", "/", query, headers, b'{"jsonrpc":"2.0","id":7,"method":"GetTask","params":{"id":"t"}}')
-
-
-def rest(version: str | None, query: str = "") -> HttpRequest:
-    return HttpRequest("GET", "/tasks/t", query, {} if version is None else {"a2a-version": version})
+FINAL_MESSAGE: dict[str, Any] = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}
+DRAFT_MESSAGE: dict[str, Any] = {"messageId": "m", "role": "user", "parts": [{"text": "x"}]}
+OLD_MESSAGE: dict[str, Any] = {"kind": "message", **DRAFT_MESSAGE, "parts": [{"kind": "text", "text": "x"}]}
+PROTO_MESSAGE: dict[str, Any] = {"messageId": "m", "role": "ROLE_USER", "content": [{"text": "x"}]}
 
 
-Make = Callable[..., HttpRequest]
-each_binding = pytest.mark.parametrize(("make", "dialect"), [(rpc, JSONRPC), (rest, REST)], ids=["rpc", "rest"])
+def headers_of(version: str | None) -> dict[str, str]:
+    return {} if version is None else {"a2a-version": version}
 
 
-@each_binding
-@pytest.mark.parametrize("version", ["1.0", " 1.0 ", "1.0.0", "1.0.17"])
-def test_a_served_version_is_answered(make: Make, dialect: Dialect, version: str) -> None:
-    chosen, outcome = STRICT.decode(make(version))
-    assert chosen is dialect
-    assert isinstance(outcome, Call)
-    assert outcome.operation is operations.GET_TASK
-    assert outcome.parameters.version == "1.0"
+def rpc(method: str, params: dict[str, Any] | None = None, version: str | None = "1.0", query: str = "") -> HttpRequest:
+    body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params or {}}
+    return HttpRequest("POST", "/", query, headers_of(version), msgspec.json.encode(body))
 
 
-@each_binding
-@pytest.mark.parametrize("version", ["0.3", "0.3.0", "1", "1.", "1.1", "2.0", "99.0", "latest", "1.0-rc", "\u0661.0"])
-def test_another_version_is_refused_and_the_served_ones_named(make: Make, dialect: Dialect, version: str) -> None:
+def rest(
+    path: str, body: dict[str, Any] | None = None, version: str | None = "1.0", query: str = "", verb: str = ""
+) -> HttpRequest:
+    encoded = b"" if body is None else msgspec.json.encode(body)
+    return HttpRequest(verb or ("POST" if body is not None else "GET"), path, query, headers_of(version), encoded)
+
+
+def grpc(path: str, version: str | None = None) -> HttpRequest:
+    return HttpRequest("POST", path, "", {"content-type": "application/grpc+proto", **headers_of(version)}, b"")
+
+
+def send(message: dict[str, Any], version: str | None = "1.0", **more: Any) -> HttpRequest:
+    return rpc("SendMessage", {"message": message, **more}, version)
+
+
+def key_and_outcome(request: HttpRequest, negotiator: Negotiator = STRICT) -> tuple[str, str]:
+    """The dialect that answers, and whether it makes a call of it or which error."""
+    dialect, outcome = negotiator.decode(request)
+    assert dialect is negotiator.decode(request)[0]
+    return dialect.key, "call" if isinstance(outcome, Call) else outcome.error.reason
+
+
+CALL, VERSION, UNKNOWN = "call", "VERSION_NOT_SUPPORTED", "METHOD_NOT_FOUND"
+CONFIG: dict[str, Any] = {"taskId": "t", "url": "https://e.com"}
+
+ROWS: list[tuple[str, HttpRequest, str, str]] = [
+    ("a method of 0.3 without a version", rpc("tasks/get", {"id": "t"}, None), "0.3/JSONRPC", CALL),
+    ("a method of 0.3 in 0.3", rpc("tasks/get", {"id": "t"}, "0.3.0"), "0.3/JSONRPC", CALL),
+    ("a method of 0.3 in 1.0", rpc("tasks/get", {"id": "t"}, "1.0"), "0.3/JSONRPC", VERSION),
+    (
+        "a method of 0.3 in 1.0, spelled as 1.0",
+        rpc("message/send", {"message": FINAL_MESSAGE}),
+        "0.3/JSONRPC",
+        VERSION,
+    ),
+    ("a method of 0.3 in 99.0", rpc("tasks/get", {"id": "t"}, "99.0"), "0.3/JSONRPC", VERSION),
+    ("a method of the draft alone", rpc("SetTaskPushNotificationConfig", CONFIG), "draft/JSONRPC", CALL),
+    ("the singular of the draft", rpc("ListTaskPushNotificationConfig", {"taskId": "t"}), "draft/JSONRPC", CALL),
+    (
+        "a method of the draft without a version",
+        rpc("SetTaskPushNotificationConfig", CONFIG, None),
+        "draft/JSONRPC",
+        VERSION,
+    ),
+    ("a message of 1.0", send(FINAL_MESSAGE), "1.0/JSONRPC", CALL),
+    ("a message of 1.0 in 1.0.7", send(FINAL_MESSAGE, "1.0.7"), "1.0/JSONRPC", CALL),
+    ("a message of 1.0 without a version", send(FINAL_MESSAGE, None), "1.0/JSONRPC", VERSION),
+    ("a message of 1.0 in 0.3", send(FINAL_MESSAGE, "0.3"), "1.0/JSONRPC", VERSION),
+    ("a message of 1.0 in 99.0", send(FINAL_MESSAGE, "99.0"), "1.0/JSONRPC", VERSION),
+    ("a message of the draft", send(DRAFT_MESSAGE), "draft/JSONRPC", CALL),
+    ("a message of the draft without a version", send(DRAFT_MESSAGE, None), "draft/JSONRPC", VERSION),
+    ("a message of the draft in 99.0", send(DRAFT_MESSAGE, "99.0"), "draft/JSONRPC", VERSION),
+    ("a message of 0.3 under a method of 1.0", send(OLD_MESSAGE), "1.0/JSONRPC", CALL),
+    (
+        "a configuration of the draft",
+        rpc("GetTaskPushNotificationConfig", {"taskId": "t", "configId": "c"}),
+        "draft/JSONRPC",
+        CALL,
+    ),
+    ("a configuration of 1.0", rpc("GetTaskPushNotificationConfig", {"taskId": "t", "id": "c"}), "1.0/JSONRPC", CALL),
+    ("a list of the draft", rpc("ListTasks", {"status": "working"}), "draft/JSONRPC", CALL),
+    ("a list of the draft in digits", rpc("ListTasks", {"lastUpdatedAfter": 5}), "draft/JSONRPC", CALL),
+    ("a list of 1.0", rpc("ListTasks", {"status": "TASK_STATE_WORKING"}), "1.0/JSONRPC", CALL),
+    ("a list that could be of either", rpc("ListTasks", {"pageSize": 5}), "1.0/JSONRPC", CALL),
+    ("what looks the same in both", rpc("GetTask", {"id": "t"}), "1.0/JSONRPC", CALL),
+    ("no method that there is, in 1.0", rpc("Nonsense"), "1.0/JSONRPC", UNKNOWN),
+    ("no method that there is, without a version", rpc("Nonsense", version=None), "0.3/JSONRPC", UNKNOWN),
+    ("no method that there is, in 99.0", rpc("Nonsense", version="99.0"), "1.0/JSONRPC", VERSION),
+    ("no JSON, in 1.0", HttpRequest("POST", "/", "", headers_of("1.0"), b"{"), "1.0/JSONRPC", "PARSE_ERROR"),
+    ("no JSON, without a version", HttpRequest("POST", "", "", {}, b"{"), "0.3/JSONRPC", "PARSE_ERROR"),
+    ("a batch", HttpRequest("POST", "/", "", headers_of("1.0"), b"[]"), "1.0/JSONRPC", "INVALID_REQUEST"),
+    ("the card of 0.3", rest("/v1/card", version=None), "0.3/HTTP+JSON", CALL),
+    ("the card of 0.3 in 1.0", rest("/v1/card"), "0.3/HTTP+JSON", VERSION),
+    ("the card of the draft", rest("/v1/extendedAgentCard"), "draft/HTTP+JSON", CALL),
+    (
+        "the card of the draft without a version",
+        rest("/v1/extendedAgentCard", version=None),
+        "draft/HTTP+JSON",
+        VERSION,
+    ),
+    ("v1 without a version", rest("/v1/tasks/t", version=None), "0.3/HTTP+JSON", CALL),
+    ("v1 in 0.3", rest("/v1/tasks/t", version="0.3"), "0.3/HTTP+JSON", CALL),
+    ("v1 in 1.0", rest("/v1/tasks/t"), "draft/HTTP+JSON", CALL),
+    ("v1 in 99.0", rest("/v1/tasks/t", version="99.0"), "draft/HTTP+JSON", VERSION),
+    ("v1 behind a tenant, without a version", rest("/acme/v1/tasks/t", version=None), "0.3/HTTP+JSON", CALL),
+    ("v1 behind a tenant, in 1.0", rest("/acme/v1/tasks/t"), "draft/HTTP+JSON", CALL),
+    ("a message to v1, of the draft", rest("/v1/message:send", {"message": DRAFT_MESSAGE}), "draft/HTTP+JSON", CALL),
+    ("a message to v1, of 1.0", rest("/v1/message:send", {"message": FINAL_MESSAGE}), "1.0/HTTP+JSON", CALL),
+    ("a message to v1, of 0.3", rest("/v1/message:send", {"message": PROTO_MESSAGE}, None), "0.3/HTTP+JSON", CALL),
+    (
+        "a message to v1, of 1.0 without a version",
+        rest("/v1/message:send", {"message": FINAL_MESSAGE}, None),
+        "0.3/HTTP+JSON",
+        CALL,
+    ),
+    ("a list by body", rest("/v1/tasks/list", {"status": "working"}), "draft/HTTP+JSON", CALL),
+    ("nothing in v1, in 1.0", rest("/v1/nothing"), "draft/HTTP+JSON", UNKNOWN),
+    ("v1 itself, without a version", rest("/v1", version=None), "0.3/HTTP+JSON", UNKNOWN),
+    ("a route of 1.0", rest("/tasks/t"), "1.0/HTTP+JSON", CALL),
+    ("a route of 1.0, a tenant", rest("/acme/message:send", {"message": FINAL_MESSAGE}), "1.0/HTTP+JSON", CALL),
+    ("a task that is called v1", rest("/tasks/v1"), "1.0/HTTP+JSON", CALL),
+    ("configurations of a task that is called v1", rest("/tasks/v1/pushNotificationConfigs"), "1.0/HTTP+JSON", CALL),
+    ("a route of 1.0 without a version", rest("/tasks/t", version=None), "1.0/HTTP+JSON", VERSION),
+    ("a route of 1.0 in 0.3", rest("/tasks/t", version="0.3"), "1.0/HTTP+JSON", VERSION),
+    ("no route in 1.0", rest("/nothing"), "1.0/HTTP+JSON", UNKNOWN),
+    ("the root, read", rest("/"), "1.0/HTTP+JSON", UNKNOWN),
+    ("gRPC of 1.0", grpc("/lf.a2a.v1.A2AService/ListTasks", "1.0"), "1.0/GRPC", CALL),
+    ("gRPC of 1.0 without a version", grpc("/lf.a2a.v1.A2AService/ListTasks"), "1.0/GRPC", CALL),
+    ("gRPC of 1.0 in 0.3", grpc("/lf.a2a.v1.A2AService/ListTasks", "0.3"), "1.0/GRPC", VERSION),
+    ("gRPC of 1.0 in 99.0", grpc("/lf.a2a.v1.A2AService/ListTasks", "99.0"), "1.0/GRPC", VERSION),
+    ("gRPC without such a method", grpc("/lf.a2a.v1.A2AService/Nonsense"), "1.0/GRPC", UNKNOWN),
+    ("gRPC without such a service", grpc("/nobody/Nothing"), "1.0/GRPC", UNKNOWN),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("request_", "key", "outcome"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_a_request_is_answered_in_the_line_that_it_speaks(request_: HttpRequest, key: str, outcome: str) -> None:
+    assert key_and_outcome(request_) == (key, outcome)
+
+
+NAMELESS = [row for row in ROWS if not row[1].headers.get("a2a-version") and row[3] == VERSION]
+
+
+@pytest.mark.parametrize(("request_", "key"), [row[1:3] for row in NAMELESS], ids=[row[0] for row in NAMELESS])
+def test_by_grammar_a_request_without_a_version_is_taken_for_what_it_is(request_: HttpRequest, key: str) -> None:
+    assert key_and_outcome(request_, BY_GRAMMAR) == (key, CALL)
+
+
+@pytest.mark.parametrize(("request_", "key", "outcome"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_by_grammar_nothing_else_changes(request_: HttpRequest, key: str, outcome: str) -> None:
+    if request_.headers.get("a2a-version"):
+        assert key_and_outcome(request_, BY_GRAMMAR) == (key, outcome)
+
+
+@pytest.mark.parametrize("version", ["1", "1.", "1.1", "2.0", "latest", "1.0-rc", "\u0661.0", "0.2", "1.0, 99.0"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda version: rpc("GetTask", {"id": "t"}, version),
+        lambda version: rest("/tasks/t", version=version),
+        lambda version: rest("/v1/tasks/t", version=version),
+        lambda version: rpc("tasks/get", {"id": "t"}, version),
+        lambda version: grpc("/lf.a2a.v1.A2AService/GetTask", version),
+    ],
+    ids=["rpc", "rest", "v1", "older rpc", "grpc"],
+)
+def test_another_version_is_refused_everywhere_and_the_supported_ones_named(make: Any, version: str) -> None:
     for negotiator in (STRICT, BY_GRAMMAR):
-        chosen, outcome = negotiator.decode(make(version))
-        assert chosen is dialect
+        _, outcome = negotiator.decode(make(version))
         assert isinstance(outcome, Refusal)
         assert isinstance(outcome.error, errors.VersionNotSupportedError)
-        assert outcome.error.details == {"supportedVersions": "1.0"}
-        assert "supported: 1.0" in outcome.error.message
+        assert outcome.error.details == SUPPORTED
+        assert "supported: 1.0, 0.3" in outcome.error.message
 
 
-@each_binding
 @pytest.mark.parametrize("version", [None, "", "  "])
-def test_no_version_means_an_old_one_unless_the_switch_says_otherwise(
-    make: Make, dialect: Dialect, version: str | None
-) -> None:
-    chosen, refused = STRICT.decode(make(version))
-    assert chosen is dialect
-    assert isinstance(refused, Refusal)
-    assert isinstance(refused.error, errors.VersionNotSupportedError)
-    assert "0.3" in refused.error.message
-    chosen, served = BY_GRAMMAR.decode(make(version))
-    assert chosen is dialect
-    assert isinstance(served, Call)
-
-
-@each_binding
-def test_the_version_may_stand_in_the_query(make: Make, dialect: Dialect) -> None:
-    chosen, outcome = STRICT.decode(make(None, "A2A-Version=1.0"))
-    assert chosen is dialect
-    assert isinstance(outcome, Call)
-    assert isinstance(STRICT.decode(make("2.0", "A2A-Version=1.0"))[1], Refusal), "the header counts"
-
-
-def test_a_refusal_names_the_id_of_the_request() -> None:
-    chosen, outcome = STRICT.decode(rpc("99.0"))
+def test_no_version_is_said_to_mean_0_3(version: str | None) -> None:
+    _, outcome = STRICT.decode(rest("/tasks/t", version=version))
     assert isinstance(outcome, Refusal)
-    reply = msgspec.json.decode(chosen.encode_error(outcome.error, outcome.reply_to).body)
-    assert reply["id"] == 7
-    assert reply["error"]["code"] == -32009
+    assert "no protocol version, which means 0.3, and that has no such request" in outcome.error.message
+    _, outcome = Negotiator([DIALECTS["1.0/HTTP+JSON"]]).decode(rest("/tasks/t", version=version))
+    assert isinstance(outcome, Refusal)
+    assert "which means 0.3, and that is not supported; supported: 1.0 " in outcome.error.message
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "dialect"),
-    [("POST", "", JSONRPC), ("POST", "/", JSONRPC), ("GET", "/", REST), ("POST", "/message:send", REST)],
+    "make", [lambda v, q: rpc("GetTask", {"id": "t"}, v, q), lambda v, q: rest("/tasks/t", None, v, q)]
 )
-def test_the_binding_follows_from_the_address(method: str, path: str, dialect: Dialect) -> None:
-    assert STRICT.choose(HttpRequest(method, path)) is dialect
+def test_the_version_may_stand_in_the_query(make: Any) -> None:
+    assert key_and_outcome(make(None, "a=b&A2A-Version=1.0"))[1] == CALL
+    assert key_and_outcome(make(None, "A2A-Version=0.3"))[1] == VERSION
+    assert key_and_outcome(make("2.0", "A2A-Version=1.0"))[1] == VERSION, "the header counts"
+    assert key_and_outcome(make(None, "A2A-Version=1.0&" + "a=b&" * 200))[1] == VERSION, "longer than anyone writes"
+
+
+def test_a_refusal_names_the_id_of_the_request() -> None:
+    for request in (rpc("GetTask", {"id": "t"}, "99.0"), rpc("tasks/get", {"id": "t"}, "99.0")):
+        chosen, outcome = STRICT.decode(request)
+        assert isinstance(outcome, Refusal)
+        reply = msgspec.json.decode(chosen.encode_error(outcome.error, outcome.reply_to).body)
+        assert reply["id"] == 7
+        assert reply["error"]["code"] == -32009
+
+
+def test_where_v1_is_a_tenant_only_0_3_has_a_claim_to_it() -> None:
+    tenants = Negotiator(every_dialect(), tenants=["acme", "v1"])
+    dialect, outcome = tenants.decode(rest("/v1/tasks/t"))
+    assert dialect.key == "1.0/HTTP+JSON"
+    assert isinstance(outcome, Call)
+    assert outcome.request.tenant == "v1"
+    assert tenants.decode(rest("/v1/tasks/t", version=None))[0].key == "0.3/HTTP+JSON"
+
+
+@pytest.mark.parametrize(
+    ("request_", "key"),
+    [
+        (HttpRequest("POST", "/", "", headers_of("1.0")), "1.0/JSONRPC"),
+        (HttpRequest("POST", "", "", headers_of("99.0")), "1.0/JSONRPC"),
+        (HttpRequest("POST", "/"), "0.3/JSONRPC"),
+        (HttpRequest("POST", "/message:send"), "1.0/HTTP+JSON"),
+        (HttpRequest("POST", "/v1/message:send"), "0.3/HTTP+JSON"),
+        (HttpRequest("POST", "/v1/message:send", "", headers_of("1.0")), "draft/HTTP+JSON"),
+        (grpc("/lf.a2a.v1.A2AService/SendMessage"), "1.0/GRPC"),
+    ],
+)
+def test_before_the_body_is_read_address_and_version_decide(request_: HttpRequest, key: str) -> None:
+    assert STRICT.choose(request_).key == key
+
+
+@pytest.mark.parametrize("key", list(DIALECTS))
+def test_what_a_client_of_a_dialect_sends_is_answered_in_that_dialect(key: str) -> None:
+    dialect = DIALECTS[key]
+    for operation, request in samples.REQUESTS.items():
+        try:
+            sent = dialect.encode_request(operation, request, Target())
+        except errors.MethodNotFoundError:
+            assert (key, operation) == ("0.3/JSONRPC", operations.LIST_TASKS)
+            continue
+        if dialect.binding == "GRPC":
+            sent.headers["content-type"] = "application/grpc"
+        chosen, outcome = STRICT.decode(sent)
+        assert isinstance(outcome, Call), (sent, outcome)
+        assert outcome.operation is operation
+        # What is spelled alike in the draft and in 1.0 is answered as 1.0.
+        alike = key == "draft/JSONRPC" and chosen.key == "1.0/JSONRPC"
+        assert chosen.key == key or (alike and operation in UNTOLD), sent
+
+
+UNTOLD = frozenset(
+    {
+        operations.GET_TASK,
+        operations.CANCEL_TASK,
+        operations.SUBSCRIBE_TO_TASK,
+        operations.GET_EXTENDED_AGENT_CARD,
+    }
+)
 
 
 def test_a_binding_that_is_not_served_is_refused_in_one_that_is() -> None:
-    chosen, outcome = Negotiator([JSONRPC]).decode(rest("1.0"))
-    assert chosen is JSONRPC
+    only: Dialect = DIALECTS["1.0/JSONRPC"]
+    chosen, outcome = Negotiator([only]).decode(rest("/tasks/t"))
+    assert chosen is only
     assert isinstance(outcome, Refusal)
     assert isinstance(outcome.error, errors.MethodNotFoundError)
 
 
-class Older(Rest):
-    key = "0.3/HTTP+JSON"
-    version = "0.3"
-
-
-def test_serving_a_further_version_is_one_more_dialect() -> None:
-    older = Older()
-    both = Negotiator([JSONRPC, REST, older])
-    assert both.decode(HttpRequest("GET", "/v1/tasks/t"))[0] is older
-    assert both.decode(rest("1.0"))[0] is REST
+def test_a_line_that_is_not_served_is_answered_by_1_0() -> None:
+    only = Negotiator([DIALECTS["1.0/JSONRPC"], DIALECTS["1.0/HTTP+JSON"]])
+    assert key_and_outcome(send(DRAFT_MESSAGE), only) == ("1.0/JSONRPC", CALL)
+    assert key_and_outcome(rpc("tasks/get", {"id": "t"}, None), only) == ("1.0/JSONRPC", VERSION)
+    assert key_and_outcome(rpc("tasks/get", {"id": "t"}), only) == ("1.0/JSONRPC", UNKNOWN)
+    assert key_and_outcome(rest("/v1/tasks/t", version=None), only) == ("1.0/HTTP+JSON", VERSION)
+    assert key_and_outcome(rest("/v1/tasks/t"), only) == ("1.0/HTTP+JSON", CALL)
 
 
 def test_nothing_to_serve_is_a_mistake() -> None:
