@@ -5,6 +5,8 @@ from typing import Literal
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.draft.jsonrpc import JsonRpc as DraftJsonRpc
 from dragoman.dialects.draft.rest import Rest as DraftRest
+from dragoman.dialects.v0_3.grpc import DraftGrpc
+from dragoman.dialects.v0_3.grpc import Grpc as OlderGrpc
 from dragoman.dialects.v0_3.jsonrpc import JsonRpc as OlderJsonRpc
 from dragoman.dialects.v0_3.rest import Rest as OlderRest
 from dragoman.dialects.v1_0.card import DRAFT_VERSION
@@ -26,8 +28,10 @@ def every_dialect(media_type: Literal["accept", "json"] = "accept") -> tuple[Dia
         Grpc(),
         OlderJsonRpc(),
         OlderRest(),
+        OlderGrpc(),
         DraftJsonRpc(),
         DraftRest(media_type=media_type),
+        DraftGrpc(),
     )
 
 

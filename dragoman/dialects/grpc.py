@@ -65,7 +65,8 @@ _OK = {"grpc-status": "0"}
 class GrpcBinding(ABC):
     """A dialect made of tables; an operation without a method does not exist, of several a client uses the first.
 
-    `texts` says that errors have their name in their text and no details, as in 0.3.
+    `texts` says that errors have their name in their text, where some clients of 0.3 look for it; others look at the
+    details, which all errors have.
     """
 
     key: str
@@ -112,12 +113,13 @@ class GrpcBinding(ABC):
     def encode_error(self, error: A2AError, reply_to: Any) -> HttpReply:  # noqa: ARG002 -- nothing to reply to
         row = status_of(error)
         number = _NUMBERS[self.statuses.get(row.error, row.grpc)]
-        if self.texts:
-            return HttpReply(200, error_headers(number, f"{row.error.__name__}: {error.message}"))
-        return HttpReply(200, error_headers(number, error.message, _details(number, error, row.error.reason)))
+        text = f"{row.error.__name__}: {error.message}" if self.texts else error.message
+        return HttpReply(200, error_headers(number, text, _details(number, error, row.error.reason)))
 
     def encode_request(self, operation: Operation, request: Any, target: Target) -> HttpRequest:
-        codec = self.requests[operation]
+        codec = self.requests.get(operation)
+        if codec is None:
+            raise MethodNotFoundError(f"There is no {operation.name} in gRPC of version {self.version}")
         body = codec.encode(addressed(request, target))
         return HttpRequest("POST", self._path_of[operation], "", headers_of(target.parameters, self.version), body)
 
@@ -180,9 +182,9 @@ def _failure(operation: Operation, headers: Mapping[str, str]) -> A2AError | Rep
     for reason in _read_details(headers.get("grpc-status-details-bin", ""), details, violations):
         kind = named_error(reason) or kind
     named = _NAMED.fullmatch(text)
-    if kind is None and named is not None:
-        kind = named_error(named[1])
-        text = named[2] if kind is not None else text
+    spoken = None if named is None else named_error(named[1])
+    if named is not None and spoken is not None and kind in {None, spoken}:
+        kind, text = spoken, named[2]
     if kind is None and status == "FAILED_PRECONDITION" and operation is operations.CANCEL_TASK:
         kind = errors.TaskNotCancelableError
     kind = kind or _OF_STATUS.get(status) or named_error(status) or errors.InternalError
