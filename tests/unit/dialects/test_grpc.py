@@ -13,13 +13,14 @@ from dragoman import _proto, errors, operations, types
 from dragoman.dialects.base import Call, HttpReply, HttpRequest, Refusal, Target
 from dragoman.dialects.grpc import MAX_DETAILS, MAX_TEXT, STATUSES, GrpcBinding, error_headers
 from dragoman.dialects.status import TABLE, Status
+from dragoman.dialects.v0_3 import grpc as v0_3
 from dragoman.dialects.v1_0.grpc import Grpc
 from dragoman.errors import A2AError, FieldViolation, ReplyMalformed
 from dragoman.operations import OPERATIONS, Operation
 from tests.unit.dialects import samples
 from tests.unit.dialects.grpc_losses import kept, like
 
-DIALECTS: tuple[GrpcBinding, ...] = (Grpc(),)
+DIALECTS: tuple[GrpcBinding, ...] = (Grpc(), v0_3.Grpc(), v0_3.DraftGrpc())
 FINAL = DIALECTS[0]
 CELLS = [(dialect, operation) for dialect in DIALECTS for operation in OPERATIONS if operation in dialect.requests]
 MUTATIONS = 7000
@@ -126,7 +127,7 @@ def test_every_path_leads_to_its_operation(dialect: GrpcBinding) -> None:
 @each_dialect
 @each_row
 def test_every_error_crosses_the_wire(row: Status, dialect: GrpcBinding) -> None:
-    violations = () if dialect.texts else (FieldViolation("a.b[0]", "is odd"),)
+    violations = (FieldViolation("a.b[0]", "is odd"),)
     sent = row.error("what happened: 100 %, é", details={"taskId": "t", "n": 1}, violations=violations)
     reply = dialect.encode_error(sent, None)
     assert reply.status == 200
@@ -135,7 +136,7 @@ def test_every_error_crosses_the_wire(row: Status, dialect: GrpcBinding) -> None
         dialect.decode_result(operations.GET_TASK, reply)
     assert type(caught.value) is row.error
     assert caught.value.message == "what happened: 100 %, é"
-    assert caught.value.details == ({} if dialect.texts else {"taskId": "t", "n": "1"})
+    assert caught.value.details == {"taskId": "t", "n": "1"}
     assert caught.value.violations == violations
 
 
