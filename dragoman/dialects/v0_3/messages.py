@@ -113,8 +113,9 @@ class _Interfaces:
         given = spoken or value.supported_interfaces
         if self._version == "0.3":
             message.protocol_version = "0.3.0"
-            message.url = given[0].url
-            message.preferred_transport = given[0].protocol_binding
+            if given:
+                message.url = given[0].url
+                message.preferred_transport = given[0].protocol_binding
             listed = message.additional_interfaces
         else:
             message.protocol_version = self._version
