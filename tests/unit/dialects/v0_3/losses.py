@@ -1,4 +1,4 @@
-"""What is left of a value that went through 0.3: the named losses of `dragoman.dialects.v0_3.objects`, and no others."""
+"""What is left of a value that went through 0.3: the losses that `dragoman.dialects.v0_3.objects` names, no others."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def _status(status: types.TaskStatus, binding: str) -> types.TaskStatus:
     return status if status.message is None else replace(status, message=_message(status.message, binding))
 
 
-def left_of(value: Any, binding: str) -> Any:
+def left_of(value: Any, binding: str) -> Any:  # noqa: PLR0911 -- one return for each kind of value
     """What comes back of a result or an event."""
     match value:
         case types.Message():

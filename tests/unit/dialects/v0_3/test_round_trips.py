@@ -19,7 +19,9 @@ from tests.unit.dialects.v0_3.losses import left_of, left_of_request
 
 RPC, REST = JsonRpc(), Rest()
 DIALECTS: tuple[Dialect, ...] = (RPC, REST)
-HAS = tuple((dialect, operation) for dialect in (RPC, REST) for operation in OPERATIONS if operation in dialect.requests)
+HAS = tuple(
+    (dialect, operation) for dialect in (RPC, REST) for operation in OPERATIONS if operation in dialect.requests
+)
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.binding)
 each_row = pytest.mark.parametrize(
     ("dialect", "operation"), HAS, ids=lambda value: value.name if isinstance(value, Operation) else value.binding
