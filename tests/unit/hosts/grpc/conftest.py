@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from dragoman.hosts.asgi import Application
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import ScriptedAgent
 from tests.unit.engine.stage import Stage, staged
+from tests.unit.hosts.grpc.hosting import application_of
 
 
 @pytest.fixture
@@ -18,3 +20,8 @@ async def agent() -> ScriptedAgent:
 async def stage(agent: ScriptedAgent) -> AsyncIterator[Stage]:
     async with staged(MemoryStore(), agent) as open_stage:
         yield open_stage
+
+
+@pytest.fixture
+async def app(stage: Stage) -> Application:
+    return application_of(stage)
