@@ -58,19 +58,18 @@ class JsonRpc(JsonRpcBinding):
         return _Streamed(opened.id) if operation.streams else opened.id
 
     def encode_event(self, call: Call, event: StreamEvent, seq: int | None) -> bytes:
-        return super().encode_event(_plain(call), event, seq)
+        return super().encode_event(msgspec.structs.replace(call, reply_to=_id_in(call.reply_to)), event, seq)
 
     def encode_stream_error(self, call: Call, error: A2AError) -> bytes:
-        return self.encode_error(error, call.reply_to).body
+        # Without a name: of an event named `error` the official Python SDK 1.3.0 reads no code.
+        return frame(super().encode_error(error, _id_in(call.reply_to)).body)
 
     def encode_error(self, error: A2AError, reply_to: Any) -> HttpReply:
-        if not isinstance(reply_to, _Streamed):
-            return super().encode_error(error, reply_to)
-        reply = super().encode_error(error, reply_to.id)
-        headers = {"content-type": "text/event-stream", "cache-control": "no-store"}
-        # Without a name: of an event named `error` the official Python SDK 1.3.0 reads no code.
-        return HttpReply(reply.status, headers, frame(reply.body))
+        reply = super().encode_error(error, _id_in(reply_to))
+        if not isinstance(reply_to, _Streamed) or reply.status != 200:  # noqa: PLR2004 -- else HTTP itself has said it
+            return reply
+        return HttpReply(200, {"content-type": "text/event-stream", "cache-control": "no-store"}, frame(reply.body))
 
 
-def _plain(call: Call) -> Call:
-    return msgspec.structs.replace(call, reply_to=call.reply_to.id) if isinstance(call.reply_to, _Streamed) else call
+def _id_in(reply_to: Any) -> Any:
+    return reply_to.id if isinstance(reply_to, _Streamed) else reply_to
