@@ -1,29 +1,33 @@
 """`connect`: the way in."""
 
+import importlib.util
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
-from dragoman.client.discovery import CardCache, CardSource, candidates, locate, minor
+from dragoman.client.discovery import PREFERRED, CardCache, CardSource, candidates, locate, minor
 from dragoman.client.http import HttpChannel
 from dragoman.client.link import LocalLink, RemoteLink
 from dragoman.client.local import InProcess
 from dragoman.client.route import Route
 from dragoman.client.transport import AiohttpTransport, HttpTransport
 from dragoman.dialects.base import Dialect
-from dragoman.dialects.v1_0.jsonrpc import JsonRpc
-from dragoman.dialects.v1_0.rest import Rest
+from dragoman.dialects.every import every_dialect, version_of
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.requests import ServiceParameters
 
 __all__ = ["AgentReference", "connect"]
 
 _DIALECTS: Mapping[tuple[str, str], Dialect] = {
-    (dialect.binding, dialect.version): dialect for dialect in (JsonRpc(), Rest())
+    (dialect.binding, version_of(dialect)): dialect for dialect in every_dialect()
 }
+_GRPC = "GRPC"
+
 
 AgentReference = str | os.PathLike[str] | AgentCard | InProcess
 """An agent: a host, an origin, the URL or the path of its card, the card, or the agent itself in this process."""
@@ -49,8 +53,10 @@ def connect(
     Args:
         agent: a host (`127.0.0.1:9999`), an origin, a URL of the card or of the place where the agent is mounted, a
             path of a card file, an `AgentCard`, or an agent in this process.
-        versions: the protocol versions that are acceptable, as Major.Minor; by default all that Dragoman speaks.
+        versions: the protocol versions that are acceptable, as Major.Minor, and `1.0-draft`; by default all that
+            Dragoman speaks. 1.0 is preferred. Where the agent has none of them the first call fails: no other is used.
         bindings: the only bindings to use, best first; by default all that Dragoman speaks, in the card's order.
+            Without the extra `grpc` that binding is passed over, as long as there is another.
         extensions: URIs of extensions, named in every request.
         headers: sent with every request, the card's included.
         connect_timeout: seconds that a connection may take.
@@ -72,15 +78,22 @@ def connect(
     )
     custom = channels or {}
 
-    def opened(interface: AgentInterface) -> Channel:
+    def opened(card: AgentCard, interface: AgentInterface) -> Channel:
         if interface.protocol_binding in custom:
             return custom[interface.protocol_binding](interface, options)
+        if interface.protocol_binding == _GRPC:
+            from dragoman.client.grpc import open_grpc
+
+            return open_grpc(interface, _dialect(interface), options, verify=verify, secure=_secure(card, agent))
         return HttpChannel(interface, _dialect(interface), transport, options)
 
     def plan(card: AgentCard) -> Route:
-        return Route(candidates(card, _DIALECTS, versions=versions, bindings=bindings, custom=custom), opened)
+        interfaces = candidates(card, _DIALECTS, versions=versions, bindings=bindings, custom=custom)
+        return Route(_at_hand(interfaces, custom), partial(opened, card))
 
-    source = _source(agent, transport, cards or CardCache(), named)
+    # An agent of several generations may answer with the card of the one that is asked for.
+    asked = PREFERRED if versions is None or PREFERRED in map(minor, versions) else minor(versions[0])
+    source = _source(agent, transport, cards or CardCache(), {"a2a-version": asked, **named})
     link = RemoteLink(source, plan, None if http else transport)
     return Client(link, poll_interval=poll_interval, patience=idle_timeout)
 
@@ -96,6 +109,21 @@ def _source(
         return given
     place = locate(agent) if isinstance(agent, str) else Path(agent)
     return CardSource(place, transport, cache, headers).card
+
+
+def _at_hand(interfaces: Sequence[AgentInterface], custom: Collection[str]) -> Sequence[AgentInterface]:
+    """The interfaces without those of gRPC, if its library is not installed and others are left."""
+    others = [one for one in interfaces if one.protocol_binding != _GRPC]
+    there = _GRPC in custom or importlib.util.find_spec("grpc") is not None
+    return interfaces if there or not others else others
+
+
+def _secure(card: AgentCard, agent: str | os.PathLike[str] | AgentCard) -> bool:
+    """Whether an address without a scheme means TLS: if the card's other interfaces do, else the card's own URL."""
+    known = {urlsplit(one.url).scheme for one in card.supported_interfaces} & {"http", "https"}
+    place = locate(agent) if isinstance(agent, str) and not known else ()
+    urls = () if isinstance(place, Path) else place
+    return "http" not in (known or {urlsplit(url).scheme for url in urls})
 
 
 def _dialect(interface: AgentInterface) -> Dialect:

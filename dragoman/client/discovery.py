@@ -27,6 +27,8 @@ __all__ = [
 
 WELL_KNOWN = "/.well-known/agent-card.json"
 OLDER_WELL_KNOWN = "/.well-known/agent.json"
+PREFERRED = "1.0"
+"""The version that is used if there is a choice."""
 MAX_CARD = 4 * 1024 * 1024
 OK = 200
 NOT_MODIFIED = 304
@@ -84,32 +86,44 @@ def candidates(
     bindings: Sequence[str] | None = None,
     custom: Collection[str] = (),
 ) -> tuple[AgentInterface, ...]:
-    """The interfaces to try: those spoken, in the card's order or that of `bindings` (specification section 8.3.2).
+    """The interfaces to try: those spoken, of 1.0 first, else in the card's order (specification section 8.3.2).
 
     Args:
         card: what the agent offers.
         spoken: pairs of binding and version.
         versions: the only versions that the caller accepts, as Major.Minor; by default all that are spoken.
-        bindings: the only bindings that the caller accepts, best first.
+        bindings: the only bindings that the caller accepts, best first, which goes before the version.
         custom: bindings that the caller brought channels for; their versions are theirs to judge.
 
     Raises:
-        NoUsableInterface: none is left.
+        NoUsableInterface: none is left; says what there is.
     """
+    accepted = None if versions is None else [minor(version) for version in versions]
     found = [
         interface
         for interface in card.supported_interfaces
         if _speaks(interface, spoken, custom)
-        and (versions is None or minor(interface.protocol_version) in versions)
+        and (accepted is None or minor(interface.protocol_version) in accepted)
         and (bindings is None or interface.protocol_binding in bindings)
     ]
     if not found:
-        offered = ", ".join(f"{each.protocol_binding} {each.protocol_version}" for each in card.supported_interfaces)
-        raise NoUsableInterface(f"No interface of {card.name!r} can be used; it offers: {offered or 'none'}")
-    if bindings is not None:
-        order = list(bindings)
-        found.sort(key=lambda interface: order.index(interface.protocol_binding))
-    return tuple(found)
+        raise NoUsableInterface(_unusable(card, accepted, bindings))
+    order = list(bindings or ())
+
+    def rank(interface: AgentInterface) -> tuple[int, bool]:
+        wished = order.index(interface.protocol_binding) if order else 0
+        return wished, interface.protocol_binding not in custom and minor(interface.protocol_version) != PREFERRED
+
+    return tuple(sorted(found, key=rank))
+
+
+def _unusable(card: AgentCard, versions: Sequence[str] | None, bindings: Sequence[str] | None) -> str:
+    offered = ", ".join(f"{each.protocol_binding} {each.protocol_version}" for each in card.supported_interfaces)
+    wishes = [f"in version {' or '.join(versions)}"] if versions is not None else []
+    wishes += [f"over {' or '.join(bindings)}"] if bindings is not None else []
+    return (
+        f"No interface of {card.name!r} can be used {' '.join(wishes)}".rstrip() + f"; it offers: {offered or 'none'}"
+    )
 
 
 def _speaks(interface: AgentInterface, spoken: Collection[tuple[str, str]], custom: Collection[str]) -> bool:

@@ -35,8 +35,8 @@ class HttpChannel:
             tenant=interface.tenant,
             parameters=ServiceParameters(version=dialect.version, extensions=options.extensions),
         )
-        # The specification's text says POST, its annotations GET; servers of either kind exist.
-        self._subscribes_with_get = False
+        # Text and annotations of the specification disagree about the verb, and so do servers.
+        self._subscribes_otherwise = False
 
     async def call(self, operation: Operation, request: Any) -> Any:
         encoded = self._dialect.encode_request(operation, request, self._target)
@@ -45,16 +45,16 @@ class HttpChannel:
 
     async def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
         encoded = self._dialect.encode_request(operation, request, self._target)
-        if operation is SUBSCRIBE_TO_TASK and self._subscribes_with_get:
-            encoded = _as_get(encoded)
+        other = _with_other_verb(encoded) if operation is SUBSCRIBE_TO_TASK and encoded.path else None
+        if other is not None and self._subscribes_otherwise:
+            encoded, other = other, None
         async with self._sent(encoded) as response:
-            refused = response.status == METHOD_NOT_ALLOWED and encoded.method == "POST"
-            if not (refused and operation is SUBSCRIBE_TO_TASK):
+            if response.status != METHOD_NOT_ALLOWED or other is None:
                 async for event in self._events(operation, response):
                     yield event
                 return
-        async with self._sent(_as_get(encoded)) as response:
-            self._subscribes_with_get = response.status != METHOD_NOT_ALLOWED
+        async with self._sent(other) as response:
+            self._subscribes_otherwise = response.status != METHOD_NOT_ALLOWED
             async for event in self._events(operation, response):
                 yield event
 
@@ -83,8 +83,13 @@ class HttpChannel:
         return HttpReply(response.status, dict(response.headers), body)
 
 
-def _as_get(request: HttpRequest) -> HttpRequest:
-    return msgspec.structs.replace(request, method="GET", body=b"")
+def _with_other_verb(request: HttpRequest) -> HttpRequest:
+    """GET for POST and the other way round."""
+    if request.method == "POST":
+        return msgspec.structs.replace(request, method="GET", body=b"")
+    # Some servers refuse a POST without a body, and a body without a type.
+    headers = {**request.headers, "content-type": "application/json"}
+    return msgspec.structs.replace(request, method="POST", headers=headers, body=b"{}")
 
 
 def _joined(base: str, request: HttpRequest) -> str:

@@ -71,29 +71,45 @@ def card(*interfaces: tuple[str, str]) -> AgentCard:
     )
 
 
-SPOKEN = {("JSONRPC", "1.0"), ("HTTP+JSON", "1.0")}
-OFFER = card(("GRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("JSONRPC", "1.0.3"), ("urn:own", "7"))
+SPOKEN = {("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("JSONRPC", "1.0-draft")}
+OFFER = card(("GRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3.0"), ("JSONRPC", "1.0.3"), ("urn:own", "7"))
+OLDER = card(("JSONRPC", "1.0-draft"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3"))
 
 
 @pytest.mark.parametrize(
     ("wishes", "chosen"),
     [
-        ({}, [1, 3]),
-        ({"bindings": ["JSONRPC", "HTTP+JSON"]}, [3, 1]),
-        ({"bindings": ["JSONRPC"]}, [3]),
+        ({}, [1, 3, 2]),
+        ({"bindings": ["JSONRPC", "HTTP+JSON"]}, [3, 2, 1]),
+        ({"bindings": ["JSONRPC"]}, [3, 2]),
         ({"versions": ["1.0"]}, [1, 3]),
-        ({"custom": ["urn:own"]}, [1, 3, 4]),
-        ({"custom": ["urn:own"], "bindings": ["urn:own", "JSONRPC"]}, [4, 3]),
-        ({"versions": ["0.3"]}, []),
+        ({"versions": ["1.0.9"]}, [1, 3]),
+        ({"versions": ["0.3"]}, [2]),
+        ({"versions": ["0.3", "1.0"]}, [1, 3, 2]),
+        ({"custom": ["urn:own"]}, [1, 3, 4, 2]),
+        ({"custom": ["urn:own"], "bindings": ["urn:own", "JSONRPC"]}, [4, 3, 2]),
+        ({"versions": ["0.2"]}, []),
         ({"bindings": ["GRPC"]}, []),
     ],
 )
-def test_interfaces_are_tried_in_the_cards_order_or_the_callers(wishes: dict[str, Any], chosen: Sequence[int]) -> None:
+def test_interfaces_of_1_0_are_tried_first_then_in_the_cards_order_or_the_callers(
+    wishes: dict[str, Any], chosen: Sequence[int]
+) -> None:
     if chosen:
         assert candidates(OFFER, SPOKEN, **wishes) == tuple(OFFER.supported_interfaces[number] for number in chosen)
     else:
         with pytest.raises(NoUsableInterface):
             candidates(OFFER, SPOKEN, **wishes)
+
+
+def test_nothing_below_what_the_caller_demands_is_taken() -> None:
+    assert [one.protocol_version for one in candidates(OLDER, SPOKEN)] == ["1.0-draft", "0.3"]
+    with pytest.raises(NoUsableInterface) as caught:
+        candidates(OLDER, SPOKEN, versions=["1.0"], bindings=["JSONRPC", "GRPC"])
+    assert str(caught.value) == (
+        "No interface of 'A' can be used in version 1.0 over JSONRPC or GRPC; "
+        "it offers: JSONRPC 1.0-draft, JSONRPC 0.3, HTTP+JSON 0.3"
+    )
 
 
 class HandClock:

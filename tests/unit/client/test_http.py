@@ -100,9 +100,9 @@ async def test_silence_ends_a_call(agent: Script) -> None:
 
 
 async def test_a_card_without_a_usable_interface_says_what_it_offers(agent: Script) -> None:
-    agent.offer(supportedInterfaces=[interface("http://127.0.0.1:1", "GRPC")])
+    agent.offer(supportedInterfaces=[interface("http://127.0.0.1:1", "urn:own")])
     async with connect(agent.url) as client:
-        with pytest.raises(NoUsableInterface, match=r"GRPC 1\.0"):
+        with pytest.raises(NoUsableInterface, match=r"can be used; it offers: urn:own 1\.0"):
             await client.ask("go")
 
 
