@@ -3,7 +3,8 @@
 #   make demo    installs, starts the echo agent, calls it over both bindings, shows the stored task
 #   make test    installs, then lint, format, types and every test (all that is checked before a merge)
 #   make check   the same without the official SDKs as peers
-#   make bench   compares with the official Python SDK's server; needs Linux
+#   make interop goes through all scenarios with the official SDKs, and writes the table in docs/interop.md
+#   make bench   compares with the official SDKs' servers; needs Linux
 #   make lock    compiles the locks anew, to the newest versions that the ranges allow
 #   make proto   compiles the .proto files anew, after one of them was changed
 #   make clean   removes what the others made
@@ -29,7 +30,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NODE_USE_SYSTEM_CA := 1
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: demo test check lint types bench lock proto peers clean
+.PHONY: demo test check lint types interop bench lock proto peers clean
 
 demo: .venv/ready
 	@$(BIN)/python -m scripts.demo
@@ -52,7 +53,11 @@ types: .venv/ready
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 
-bench: .venv/ready .peers/py-1.3.0/ready
+interop: .venv/ready peers
+	@$(BYTECODE)
+	@$(BIN)/python -m tests.interop
+
+bench: .venv/ready .peers/py-1.3.0/ready .peers/js-1.3.0/ready
 	@$(BYTECODE)
 	@$(BIN)/python -m bench
 

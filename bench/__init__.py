@@ -1,1 +1,1 @@
-"""Figures: the official Python SDK's server, a bare ASGI application and ours, each on one core. See `make bench`."""
+"""Figures: the official SDKs' servers, a bare ASGI application and ours, each on one core. See `make bench`."""

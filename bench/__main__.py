@@ -1,14 +1,24 @@
 """`python -m bench`: rounds over all servers, then one table. Loopback only; bounded in count and time."""
 
 import argparse
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from bench.measures import chunks_per_second, get_task, idle_stream, list_seconds, prove, send_message, stock
+from bench.against import ROUNDS, compare
+from bench.grpc_wire import GrpcWire
+from bench.load import require_generators
+from bench.measures import (
+    artifacts_per_second,
+    chunks_per_second,
+    get_task,
+    idle_stream,
+    list_seconds,
+    prove,
+    send_message,
+    send_message_over_grpc,
+    stock,
+)
 from bench.servers import CONTENDERS, Contender, Server, started, use_load_core
 from bench.table import Figures, Target
 
@@ -18,6 +28,10 @@ ROWS = {
     "GetTask": "calls/s",
     "One stream": "chunks/s",
     "First event of a stream": "ms",
+    "SendMessage over gRPC": "tasks/s",
+    "One stream over gRPC": "chunks/s",
+    "First event of a stream over gRPC": "ms",
+    "Artifacts of a stream over gRPC": "messages/s",
     "ListTasks of 1,000": "ms",
     "ListTasks of 10,000": "ms",
     "ListTasks of 100,000": "ms",
@@ -30,6 +44,14 @@ TARGETS = (
     Target("GetTask in memory, over the bare application", "GetTask", "memory", over="bare", at_least=0.4),
     Target("One stream in memory, over the official SDK's", "One stream", "memory", over="official", at_least=10),
     Target("One stream on SQLite, over the official SDK's", "One stream", "sqlite", over="official", at_least=5),
+    *(
+        Target(f"{measure} in memory, over the official {sdk} SDK's", measure, "memory", over=column, at_least=limit)
+        for measure, sdk, column, limit in (
+            ("SendMessage over gRPC", "Python", "official", 8),
+            ("SendMessage over gRPC", "JavaScript", "javascript", 1),
+            ("Artifacts of a stream over gRPC", "Python", "official", 10),
+        )
+    ),
     *(
         Target(
             f"ListTasks of 100,000 over 1,000, {store}",
@@ -53,18 +75,27 @@ def main() -> None:
     """Measures, prints the table, and ends with 0 if every answer was right; a missed target does not change that."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--only", default="", help="names of servers, joined by commas")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, help=f"default 3, with --against {ROUNDS}")
     parser.add_argument("--seconds", type=float, default=3, help="length of each load")
     parser.add_argument("--no-lists", action="store_true", help="leave out ListTasks, which needs 100,000 tasks")
     parser.add_argument("--cpu", action="store_true", help="rates per second of the server's computing: less disturbed")
+    parser.add_argument("--against", metavar="REV", help="only SendMessage over HTTP/1.1, the working tree and REV")
     options = parser.parse_args()
-    _require_wrk()
+    require_generators()
+    use_load_core()
+    if options.against:
+        compare(options.against, options.rounds or ROUNDS, options.seconds, by_cpu=options.cpu)
+        return
+    _compare_servers(options)
+
+
+def _compare_servers(options: argparse.Namespace) -> None:
+    rounds = options.rounds or 3
     chosen = [server for server in CONTENDERS if not options.only or server.name in options.only.split(",")]
     figures = Figures()
-    use_load_core()
-    for turn in range(options.rounds):
+    for turn in range(rounds):
         for contender in chosen:
-            _say(f"round {turn + 1} of {options.rounds}: {contender.name}")
+            _say(f"round {turn + 1} of {rounds}: {contender.name}")
             _measure(contender, figures, options.seconds, by_cpu=options.cpu)
     for contender in chosen:
         if contender.tasks:
@@ -74,16 +105,6 @@ def main() -> None:
             _say(f"lists: {contender.name}")
             _measure_lists(contender, figures)
     figures.print(ROWS, [contender.name for contender in chosen], TARGETS)
-
-
-def _require_wrk() -> None:
-    if shutil.which("wrk"):
-        return
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        _say("installing the package wrk")
-        subprocess.run(["apt-get", "install", "--yes", "--quiet=2", "wrk"], check=True, stdout=sys.stderr)
-        return
-    sys.exit("The load generator wrk is missing; on Debian: apt-get install wrk")
 
 
 def _measure(contender: Contender, figures: Figures, seconds: float, *, by_cpu: bool) -> None:
@@ -98,12 +119,24 @@ def _measure(contender: Contender, figures: Figures, seconds: float, *, by_cpu: 
             return
         _measure_stream(server, figures)
         figures.add("SendMessage over HTTP+JSON", name, send_message(server, "HTTP+JSON", seconds))
+        if server.grpc:
+            _measure_grpc(server, server.grpc, figures, seconds)
 
 
 def _measure_stream(server: Server, figures: Figures) -> None:
-    rate, first = chunks_per_second(server, 5)
+    rate, first = chunks_per_second(server, server.rpc, 5)
     figures.add("One stream", server.contender.name, rate)
     figures.add("First event of a stream", server.contender.name, first * KILO)
+
+
+def _measure_grpc(server: Server, wire: GrpcWire, figures: Figures, seconds: float) -> None:
+    name = server.contender.name
+    send_message_over_grpc(server, wire, 1)
+    figures.add("SendMessage over gRPC", name, send_message_over_grpc(server, wire, seconds))
+    rate, first = chunks_per_second(server, wire, 5)
+    figures.add("One stream over gRPC", name, rate)
+    figures.add("First event of a stream over gRPC", name, first * KILO)
+    figures.add("Artifacts of a stream over gRPC", name, artifacts_per_second(server, wire, 5)[0])
 
 
 def _measure_idle(contender: Contender, figures: Figures) -> None:

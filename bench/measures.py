@@ -1,23 +1,31 @@
 """What is measured of one server. Each measure first proves that the answers are right."""
 
-import json
-import subprocess
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from time import monotonic
 from typing import Any
 
+from bench.grpc_wire import GrpcWire
+from bench.load import CONNECTIONS, Load, grpc_load, load
 from bench.servers import Server
-from bench.wire import Template, Wire, text_of
+from bench.wire import Stream, Template, Wire, text_of
 
-__all__ = ["chunks_per_second", "get_task", "idle_stream", "list_seconds", "prove", "send_message", "stock"]
+__all__ = [
+    "artifacts_per_second",
+    "chunks_per_second",
+    "get_task",
+    "idle_stream",
+    "list_seconds",
+    "prove",
+    "send_message",
+    "send_message_over_grpc",
+    "stock",
+]
 
-CONNECTIONS = 64
-CHUNKS = 1000
+WORDS = 1000
 IDLE_STREAMS = 500
-LOAD = Path(__file__).with_name("load.lua")
+VARYING = 8
+"""Bytes by which answers to the same gRPC call may differ: times are shorter when they end in zeros."""
 
 
 def prove(server: Server) -> None:
@@ -27,6 +35,8 @@ def prove(server: Server) -> None:
         _check(task)
         if server.contender.tasks:
             _check(wire.ask(wire.get(task["id"])))
+    if server.grpc:
+        _check(server.grpc.ask(server.grpc.send("hello"))["task"])
 
 
 def _check(task: Any) -> None:
@@ -38,16 +48,38 @@ def send_message(server: Server, binding: str, seconds: float) -> float:
     """Finished tasks per second at 64 connections; afterwards the server must have stored them all."""
     wire = server.wires[binding]
     before = _total(server)
-    load = _load(server, wire, wire.send("hello"), CONNECTIONS, seconds)
-    if server.contender.tasks and _total(server) - before < load.requests:
-        raise RuntimeError(f"{load.requests} answers, but fewer tasks are stored.")
-    return load.rate
+    sent, rate = _load(server, wire, wire.send("hello"), CONNECTIONS, seconds)
+    _stored(server, before, sent)
+    return rate
+
+
+def send_message_over_grpc(server: Server, wire: GrpcWire, seconds: float) -> float:
+    """Finished tasks per second, sixteen at once; the server must have stored them all, and answered with them.
+
+    The load generator sees no trailers. An error has no message, so the length of all answers tells that they are
+    tasks; one call before and one after are looked at whole.
+    """
+    question = wire.send("hello")
+    _check(wire.ask(question)["task"])
+    before, size, busy = _total(server), wire.size(question), server.busy()
+    sent = grpc_load(wire, question, seconds)
+    rate = _rate(server, sent, server.busy() - busy)
+    _check(wire.ask(question)["task"])
+    _stored(server, before, sent)
+    if sent.data < sent.requests * (size - VARYING):
+        raise RuntimeError(f"{sent.requests} answers of {size} bytes came to {sent.data} bytes.")
+    return rate
+
+
+def _stored(server: Server, before: int, sent: Load) -> None:
+    if server.contender.tasks and _total(server) - before < sent.requests:
+        raise RuntimeError(f"{sent.requests} answers, but fewer tasks are stored.")
 
 
 def get_task(server: Server, seconds: float) -> float:
     """Tasks got per second at 64 connections."""
     task = server.rpc.ask(server.rpc.send("hello"))["task"]
-    return _load(server, server.rpc, server.rpc.get(task["id"]), CONNECTIONS, seconds).rate
+    return _load(server, server.rpc, server.rpc.get(task["id"]), CONNECTIONS, seconds)[1]
 
 
 def list_seconds(server: Server, seconds: float) -> float:
@@ -55,7 +87,7 @@ def list_seconds(server: Server, seconds: float) -> float:
     page = server.rpc.ask(server.rpc.page())
     if len(page["tasks"]) != min(50, page["totalSize"]):
         raise RuntimeError(f"A page of {len(page['tasks'])} tasks out of {page['totalSize']}.")
-    return 1 / _load(server, server.rpc, server.rpc.page(), 1, seconds).rate
+    return 1 / _load(server, server.rpc, server.rpc.page(), 1, seconds)[1]
 
 
 def stock(server: Server, count: int) -> None:
@@ -64,23 +96,41 @@ def stock(server: Server, count: int) -> None:
     while (missing := count - _total(server)) > 0:
         if monotonic() > deadline:
             raise RuntimeError(f"Still {missing} tasks short of {count}.")
-        _load(server, server.rpc, server.rpc.send("hello"), CONNECTIONS, 1 if missing < 5000 else 2)
+        load(server.rpc, server.rpc.send("hello"), CONNECTIONS, 1 if missing < 5000 else 2)
 
 
-def chunks_per_second(server: Server, times: int) -> tuple[float, float]:
-    """Chunks per second of a stream of 1,000 words, and seconds to its first event, both medians. The text is whole."""
-    expected = "".join(f"word{number} " for number in range(CHUNKS))
+def chunks_per_second(server: Server, wire: Wire | GrpcWire, times: int) -> tuple[float, float]:
+    """Chunks per second of a text of 1,000 words, and seconds to its first event, both medians. The text is whole.
+
+    Chunks that wait for the reader may reach it together.
+    """
+    return _streamed(server, wire, f"chunks {WORDS}", times)
+
+
+def artifacts_per_second(server: Server, wire: Wire | GrpcWire, times: int) -> tuple[float, float]:
+    """Messages per second of a stream of 1,000 artifacts, each a message of its own, and seconds to the first one."""
+    return _streamed(server, wire, f"artifacts {WORDS}", times)
+
+
+def _streamed(server: Server, wire: Wire | GrpcWire, text: str, times: int) -> tuple[float, float]:
     rates: list[float] = []
     firsts: list[float] = []
     for _ in range(times):
         busy = server.busy()
-        stream = server.rpc.stream(f"chunks {CHUNKS}")
+        stream = wire.stream(text)
         busy = server.busy() - busy
-        if text_of(stream.events) != expected:
-            raise RuntimeError(f"The stream is not whole: {len(text_of(stream.events))} characters.")
-        rates.append(CHUNKS / (busy if server.by_cpu else stream.total))
+        _check_words(stream, one_by_one=text.startswith("artifacts"))
+        rates.append(WORDS / (busy if server.by_cpu else stream.total))
         firsts.append(stream.first)
     return median(rates), median(firsts)
+
+
+def _check_words(stream: Stream, *, one_by_one: bool) -> None:
+    words = [f"word{number} " for number in range(WORDS)]
+    updates = [text_of([event]) for event in stream.events if "artifactUpdate" in event]
+    found, expected = (updates, words) if one_by_one else ([text_of(stream.events)], ["".join(words)])
+    if found != expected:
+        raise RuntimeError(f"The stream is not whole: {len(updates)} artifact updates.")
 
 
 def idle_stream(server: Server) -> float:
@@ -114,22 +164,11 @@ def _total(server: Server) -> int:
     return total
 
 
-@dataclass(frozen=True)
-class _Load:
-    """What a run of the load generator came to: requests, and how many of them a second."""
-
-    requests: int
-    rate: float
-
-
-def _load(server: Server, wire: Wire, template: Template, connections: int, seconds: float) -> _Load:
-    headers = ",".join(f"{name}={value}" for name, value in template.headers.items())
-    argv = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--timeout", "30s", "-s", str(LOAD)]
-    argv += [wire.url, "--", template.method, template.path, headers, template.body]
+def _load(server: Server, wire: Wire, template: Template, connections: int, seconds: float) -> tuple[Load, float]:
     busy = server.busy()
-    run = subprocess.run(argv, capture_output=True, text=True, timeout=seconds + 60, check=True)
-    busy = server.busy() - busy
-    load = json.loads(run.stdout.splitlines()[-1])
-    if load["bad"]:
-        raise RuntimeError(f"{load['bad']} of {load['requests']} requests failed: {run.stdout}")
-    return _Load(load["requests"], load["requests"] / (busy if server.by_cpu else load["microseconds"] / 1e6))
+    sent = load(wire, template, connections, seconds)
+    return sent, _rate(server, sent, server.busy() - busy)
+
+
+def _rate(server: Server, sent: Load, busy: float) -> float:
+    return sent.requests / (busy if server.by_cpu else sent.seconds)

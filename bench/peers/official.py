@@ -1,19 +1,24 @@
-"""The official Python SDK's server with a small agent and its in-memory store: `python official.py PORT`.
+"""The official Python SDK's servers with a small agent and its in-memory store: `python official.py PORT`.
 
-The agent echoes; `chunks N` streams N words, `hold` sends one word and then waits for ever.
+The bindings of HTTP are on that port, gRPC on another one, which the card names. The agent echoes; `chunks N` streams N
+words as one text, `artifacts N` sends N words, each in an artifact that takes the place of the one before, `hold` sends
+one word and then waits for ever.
 """
 
 import asyncio
 import sys
 
+import grpc
 import uvicorn
+import uvloop
 from a2a.helpers import new_task_from_user_message, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
-from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from starlette.applications import Starlette
 
 
@@ -24,10 +29,10 @@ class Work(AgentExecutor):
         await event_queue.enqueue_event(task)
         updater = TaskUpdater(event_queue, task.id, task.context_id)
         word, _, count = text.partition(" ")
-        if word == "chunks":
+        if word in {"chunks", "artifacts"}:
             for number in range(int(count)):
                 part = new_text_part(f"word{number} ")
-                await updater.add_artifact([part], artifact_id="text", append=number > 0)
+                await updater.add_artifact([part], artifact_id="text", append=word == "chunks" and number > 0)
         elif word == "hold":
             await updater.add_artifact([new_text_part("held")], artifact_id="text")
             await asyncio.Event().wait()
@@ -39,8 +44,9 @@ class Work(AgentExecutor):
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
-def application(port: int) -> Starlette:
+def application(port: int, rpc: grpc.aio.Server) -> Starlette:
     base = f"http://127.0.0.1:{port}"
+    rpc_port = rpc.add_insecure_port("127.0.0.1:0")
     card = AgentCard(
         name="Bench",
         description="An agent on the official SDK.",
@@ -52,9 +58,11 @@ def application(port: int) -> Starlette:
         supported_interfaces=[
             AgentInterface(url=f"{base}/rpc", protocol_binding="JSONRPC", protocol_version="1.0"),
             AgentInterface(url=f"{base}/rest", protocol_binding="HTTP+JSON", protocol_version="1.0"),
+            AgentInterface(url=f"127.0.0.1:{rpc_port}", protocol_binding="GRPC", protocol_version="1.0"),
         ],
     )
     handler = DefaultRequestHandler(agent_executor=Work(), task_store=InMemoryTaskStore(), agent_card=card)
+    add_A2AServiceServicer_to_server(GrpcHandler(handler), rpc)
     return Starlette(
         routes=[
             *create_agent_card_routes(card),
@@ -64,6 +72,15 @@ def application(port: int) -> Starlette:
     )
 
 
+async def serve(port: int) -> None:
+    rpc = grpc.aio.server()
+    served = application(port, rpc)
+    await rpc.start()
+    await uvicorn.Server(
+        uvicorn.Config(served, port=port, log_level="error", access_log=False, http="httptools")
+    ).serve()
+    await rpc.stop(0)
+
+
 if __name__ == "__main__":
-    port = int(sys.argv[1])
-    uvicorn.run(application(port), port=port, log_level="error", access_log=False, loop="uvloop", http="httptools")
+    uvloop.run(serve(int(sys.argv[1])))
