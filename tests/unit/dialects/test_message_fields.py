@@ -50,7 +50,8 @@ def whole(descriptor: Any, chosen: dict[str, str]) -> Any:
 
 
 def chosen_of(oneof: Any, chosen: dict[str, str]) -> str:
-    return chosen.get(oneof.full_name, oneof.fields[0].name)
+    first: str = oneof.fields[0].name
+    return chosen.get(oneof.full_name, first)
 
 
 def put(message: Any, field: Any, chosen: dict[str, str]) -> None:
