@@ -14,8 +14,20 @@ from dragoman.cli.failures import CredentialsMissing
 from dragoman.cli.invocation import Invocation
 from dragoman.cli.wirelog import Wire
 from dragoman.client.client import Client
-from dragoman.client.connecting import connect
-from dragoman.client.discovery import CardCache, CardNotFound, CardSource, NoUsableInterface, locate
+from dragoman.client.connecting import SPOKEN, connect
+from dragoman.client.discovery import (
+    GRPC,
+    PREFERRED,
+    CardCache,
+    CardNotFound,
+    CardSource,
+    NoUsableInterface,
+    at_hand,
+    candidates,
+    locate,
+    minor,
+    secure,
+)
 from dragoman.client.transport import AiohttpTransport
 from dragoman.client.wire import code_of
 from dragoman.errors import ConfigurationError, VersionNotSupportedError
@@ -23,9 +35,10 @@ from dragoman.types.card import AgentCard, AgentInterface
 
 __all__ = ["Reached", "card_of", "reached"]
 
-_VERSIONS = ("1.0",)
-_BINDINGS = ("JSONRPC", "HTTP+JSON")
-_SPELLINGS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "http+json": "HTTP+JSON", "grpc": "GRPC"}
+_VERSIONS = ("1.0", "1.0-draft", "0.3")
+_TAKEN = ("1.0", "1.0-draft")
+"""The versions that are used without being asked for."""
+_SPELLINGS = {"jsonrpc": "JSONRPC", "rest": "HTTP+JSON", "http+json": "HTTP+JSON", "grpc": GRPC}
 
 
 class Reached(NamedTuple):
@@ -47,7 +60,7 @@ async def card_of(invocation: Invocation) -> AgentCard:
     settings = invocation.settings
     if not settings.agent_card:
         raise click.UsageError("name the agent: -a/--agent-card REF (or A2ACLI_AGENT_CARD)")
-    version = _version(invocation)
+    version = _versions(invocation)[0]
     if settings.insecure:
         invocation.out.warn("--insecure: the certificate of the agent is not verified")
     transport = Wire(_transport(invocation), invocation.out)
@@ -71,13 +84,27 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
         + (f" (tenant {interface.tenant})" if interface.tenant else "")
     )
     wire = Wire(_transport(invocation), invocation.out, attachment, _parameters(invocation))
-    invocation.code_of = lambda error: code_of(error, interface.protocol_binding) if wire.answered else None
-    narrowed = msgspec.structs.replace(card, supported_interfaces=(interface,))
+    over_grpc = interface.protocol_binding == GRPC
+    invocation.code_of = lambda error: (
+        code_of(error, interface.protocol_binding) if wire.answered or over_grpc else None
+    )
+    narrowed = msgspec.structs.replace(card, supported_interfaces=(_with_scheme(card, interface),))
+    # What the wire adds to requests over HTTP goes into the metadata of gRPC.
+    headers = {**_parameters(invocation), **attachment.headers} if over_grpc else {}
+    verify = not invocation.settings.insecure
     try:
-        async with connect(narrowed, http=wire) as client:
+        async with connect(narrowed, http=wire, headers=headers, verify=verify) as client:
             yield Reached(card, interface, client)
     finally:
         await wire.aclose()
+
+
+def _with_scheme(card: AgentCard, interface: AgentInterface) -> AgentInterface:
+    """The interface, whose URL says whether it is under TLS also where the card leaves that to its other interfaces."""
+    if interface.protocol_binding != GRPC or "://" in interface.url:
+        return interface
+    scheme = "grpcs" if secure(card, interface) else "grpc"
+    return msgspec.structs.replace(interface, url=f"{scheme}://{interface.url}")
 
 
 def _transport(invocation: Invocation) -> AiohttpTransport:
@@ -91,34 +118,43 @@ def _reference(named: str) -> str:
     return named
 
 
-def _version(invocation: Invocation) -> str:
+def _versions(invocation: Invocation) -> tuple[str, ...]:
+    """The versions to use, the best first: what was asked for, else none below 1.0."""
     asked = invocation.settings.a2a_version
-    if asked is not None and asked not in _VERSIONS:
+    if asked is None:
+        return _TAKEN
+    if asked not in _VERSIONS:
         raise VersionNotSupportedError(f"protocol version {asked} is not supported; supported: {', '.join(_VERSIONS)}")
-    return asked or _VERSIONS[0]
+    return (asked,)
 
 
 def _choose(card: AgentCard, invocation: Invocation) -> AgentInterface:
     """The first usable interface, in the order of `--transport` and then that of the card."""
-    current = [each for each in card.supported_interfaces if _minor(each) in _VERSIONS]
-    if card.supported_interfaces and not current:
-        offered = ", ".join(dict.fromkeys(_minor(each) for each in card.supported_interfaces))
-        raise VersionNotSupportedError(f"the agent offers {offered}; supported: {', '.join(_VERSIONS)}")
-    usable = [each for each in current if each.protocol_binding in _BINDINGS]
+    versions = _versions(invocation)
+    offered = [minor(each.protocol_version) for each in card.supported_interfaces]
+    if offered and not set(offered) & set(versions):
+        raise VersionNotSupportedError(_missing(tuple(dict.fromkeys(offered)), versions))
+    try:
+        usable = at_hand(candidates(card, SPOKEN, versions=versions))
+    except NoUsableInterface:
+        bindings = ", ".join(dict.fromkeys(each.protocol_binding for each in card.supported_interfaces))
+        raise NoUsableInterface(f"no binding of the agent is supported here; it offers: {bindings or 'none'}") from None
     for wish in invocation.settings.transport:
         binding = _SPELLINGS.get(wish.lower(), wish)
         for interface in usable:
             if interface.protocol_binding == binding:
                 return interface
         invocation.out.debug(f"transport {wish}: not offered or not supported, skipped")
-    if usable:
-        return usable[0]
-    offered = ", ".join(dict.fromkeys(each.protocol_binding for each in card.supported_interfaces))
-    raise NoUsableInterface(f"no binding of the agent is supported here; it offers: {offered or 'none'}")
+    return usable[0]
 
 
-def _minor(interface: AgentInterface) -> str:
-    return ".".join(interface.protocol_version.split(".")[:2])
+def _missing(offered: tuple[str, ...], versions: tuple[str, ...]) -> str:
+    """Why no version of the agent's is used, and what would change that."""
+    known = next((version for version in offered if version in _VERSIONS), None)
+    what = f"the agent offers {', '.join(offered)}, not {PREFERRED if versions == _TAKEN else versions[0]}"
+    if known is None:
+        return f"{what}; supported: {', '.join(_VERSIONS)}"
+    return f"{what}; to use {known} say --a2a-version {known}"
 
 
 def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation) -> Attachment:
@@ -126,6 +162,8 @@ def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation) -
     attachment = attach(card, bearer=settings.bearer, api_key=settings.api_key)
     for warning in attachment.warnings:
         invocation.out.warn(warning)
+    if attachment.query and interface.protocol_binding == GRPC:
+        invocation.out.warn("the API key belongs in the query, which gRPC does not have: it is not sent")
     for name in (*attachment.headers, *attachment.query):
         invocation.out.debug(f"credential sent as {name}")
     carries = attachment.carries_credentials or bool(settings.service_parameters)

@@ -1,16 +1,14 @@
 """`connect`: the way in."""
 
-import importlib.util
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
-from dragoman.client.discovery import PREFERRED, CardCache, CardSource, candidates, locate, minor
+from dragoman.client.discovery import GRPC, PREFERRED, CardCache, CardSource, at_hand, candidates, locate, minor, secure
 from dragoman.client.http import HttpChannel
 from dragoman.client.link import LocalLink, RemoteLink
 from dragoman.client.local import InProcess
@@ -21,12 +19,13 @@ from dragoman.dialects.every import every_dialect, version_of
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["AgentReference", "connect"]
+__all__ = ["SPOKEN", "AgentReference", "connect"]
 
 _DIALECTS: Mapping[tuple[str, str], Dialect] = {
     (dialect.binding, version_of(dialect)): dialect for dialect in every_dialect()
 }
-_GRPC = "GRPC"
+SPOKEN = frozenset(_DIALECTS)
+"""Pairs of binding and version that Dragoman speaks."""
 
 
 AgentReference = str | os.PathLike[str] | AgentCard | InProcess
@@ -81,15 +80,17 @@ def connect(
     def opened(card: AgentCard, interface: AgentInterface) -> Channel:
         if interface.protocol_binding in custom:
             return custom[interface.protocol_binding](interface, options)
-        if interface.protocol_binding == _GRPC:
+        if interface.protocol_binding == GRPC:
             from dragoman.client.grpc import open_grpc
 
-            return open_grpc(interface, _dialect(interface), options, verify=verify, secure=_secure(card, agent))
+            return open_grpc(
+                interface, _dialect(interface), options, verify=verify, secure=secure(card, interface, agent)
+            )
         return HttpChannel(interface, _dialect(interface), transport, options)
 
     def plan(card: AgentCard) -> Route:
-        interfaces = candidates(card, _DIALECTS, versions=versions, bindings=bindings, custom=custom)
-        return Route(_at_hand(interfaces, custom), partial(opened, card))
+        interfaces = candidates(card, SPOKEN, versions=versions, bindings=bindings, custom=custom)
+        return Route(at_hand(interfaces, custom), partial(opened, card))
 
     # An agent of several generations may answer with the card of the one that is asked for.
     asked = PREFERRED if versions is None or PREFERRED in map(minor, versions) else minor(versions[0])
@@ -109,21 +110,6 @@ def _source(
         return given
     place = locate(agent) if isinstance(agent, str) else Path(agent)
     return CardSource(place, transport, cache, headers).card
-
-
-def _at_hand(interfaces: Sequence[AgentInterface], custom: Collection[str]) -> Sequence[AgentInterface]:
-    """The interfaces without those of gRPC, if its library is not installed and others are left."""
-    others = [one for one in interfaces if one.protocol_binding != _GRPC]
-    there = _GRPC in custom or importlib.util.find_spec("grpc") is not None
-    return interfaces if there or not others else others
-
-
-def _secure(card: AgentCard, agent: str | os.PathLike[str] | AgentCard) -> bool:
-    """Whether an address without a scheme means TLS: if the card's other interfaces do, else the card's own URL."""
-    known = {urlsplit(one.url).scheme for one in card.supported_interfaces} & {"http", "https"}
-    place = locate(agent) if isinstance(agent, str) and not known else ()
-    urls = () if isinstance(place, Path) else place
-    return "http" not in (known or {urlsplit(url).scheme for url in urls})
 
 
 def _dialect(interface: AgentInterface) -> Dialect:

@@ -1,6 +1,7 @@
 """From a reference to an agent's card, and from a card to the interfaces to try, in order."""
 
 import asyncio
+import importlib.util
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,13 +21,16 @@ __all__ = [
     "CardNotFound",
     "CardSource",
     "NoUsableInterface",
+    "at_hand",
     "candidates",
     "locate",
     "minor",
+    "secure",
 ]
 
 WELL_KNOWN = "/.well-known/agent-card.json"
 OLDER_WELL_KNOWN = "/.well-known/agent.json"
+GRPC = "GRPC"
 PREFERRED = "1.0"
 """The version that is used if there is a choice."""
 MAX_CARD = 4 * 1024 * 1024
@@ -115,6 +119,24 @@ def candidates(
         return wished, interface.protocol_binding not in custom and minor(interface.protocol_version) != PREFERRED
 
     return tuple(sorted(found, key=rank))
+
+
+def at_hand(interfaces: Sequence[AgentInterface], custom: Collection[str] = ()) -> Sequence[AgentInterface]:
+    """The interfaces without those of gRPC, if its library is not installed and others are left."""
+    others = [one for one in interfaces if one.protocol_binding != GRPC]
+    there = GRPC in custom or importlib.util.find_spec("grpc") is not None
+    return interfaces if there or not others else others
+
+
+def secure(card: AgentCard, interface: AgentInterface, reference: object = None) -> bool:
+    """Whether an interface whose URL has no scheme is under TLS: if the card's other interfaces are, else if the place
+    of the card is, as far as `reference` names one, else unless it is on this machine.
+    """
+    known = {urlsplit(one.url).scheme for one in card.supported_interfaces} & {"http", "https"}
+    if not known and isinstance(reference, str):
+        place = locate(reference)
+        known = {urlsplit(url).scheme for url in (() if isinstance(place, Path) else place)}
+    return "https" in known if known else not _LOCAL_HOST.match(interface.url)
 
 
 def _unusable(card: AgentCard, versions: Sequence[str] | None, bindings: Sequence[str] | None) -> str:

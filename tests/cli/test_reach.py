@@ -63,7 +63,7 @@ async def test_the_first_interface_of_the_card_is_called(agent: ScriptedAgent, p
 
 @pytest.mark.row("A2ACLI_TX_002")
 async def test_what_is_not_supported_is_skipped(agent: ScriptedAgent, program: Program) -> None:
-    agent.bindings = (("https://example.com/odd", "1.0"), ("GRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "1.0"))
+    agent.bindings = (("https://example.com/odd", "1.0"), ("GRPC", "0.3"), ("HTTP+JSON", "1.0"), ("JSONRPC", "1.0"))
     expected = {
         (): "/rest",
         ("--transport", "grpc", "--transport", "jsonrpc"): "/rpc",
@@ -112,17 +112,21 @@ async def test_every_request_has_the_tenant_and_the_version(
 
 @pytest.mark.row("A2ACLI_VER_001")
 async def test_an_older_version_is_never_taken_silently(agent: ScriptedAgent, program: Program) -> None:
-    asked = await program.run("send", "hi", "-o", "json", "--a2a-version", "0.3")
     patched = await program.run("send", "hi", "--a2a-version", "1.0.3")
-    agent.bindings = (("JSONRPC", "0.3"),)
-    agent.requests.clear()
-    older = await program.run("send", "hi", "-o", "json")
-    for ran in (asked, older):
-        assert ran.code == 1
-        assert ran.error["code"] == "VersionNotSupportedError"
-        assert "supported: 1.0" in ran.error["message"]
-        assert ran.error["a2aCode"] is None
     assert patched.code == 0
+    agent.requests.clear()
+    expected = {
+        ("0.3", None): "the agent offers 0.3, not 1.0; to use 0.3 say --a2a-version 0.3",
+        ("1.0", "0.3"): "the agent offers 1.0, not 0.3; to use 1.0 say --a2a-version 1.0",
+        ("0.2", None): "the agent offers 0.2, not 1.0; supported: 1.0, 1.0-draft, 0.3",
+        ("1.0", "0.2"): "protocol version 0.2 is not supported; supported: 1.0, 1.0-draft, 0.3",
+    }
+    for (offered, asked), message in expected.items():
+        agent.bindings = (("JSONRPC", offered),)
+        ran = await program.run("send", "hi", "-o", "json", *(("--a2a-version", asked) if asked else ()))
+        assert ran.code == 1
+        assert (ran.error["code"], ran.error["message"]) == ("VersionNotSupportedError", message)
+        assert ran.error["a2aCode"] is None
     assert agent.calls() == []
 
 

@@ -1,8 +1,12 @@
 """`serve`: an agent from a file or a module, called with the same program."""
 
+import asyncio
+import json
 import re
 import signal
 import ssl
+import urllib.request
+from typing import Any
 
 import pytest
 import trustme
@@ -41,6 +45,39 @@ async def test_an_agent_in_a_file_is_served_and_called(program: Program) -> None
         ended = await serving.ended()
     assert ended.code == 0, ended.err
     assert ended.err == ""
+
+
+async def test_an_agent_is_called_in_every_version_and_binding_that_is_asked_for(program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    ways = [("--transport", binding) for binding in ("jsonrpc", "rest", "grpc")]
+    older = [(*way, "--a2a-version", "0.3") for way in ways]
+    async with program.started("serve", "echo.py", "--port", "0", "--store", "memory") as serving:
+        while not (found := re.search(r"http://[\d.]+:\d+", line := await serving.line())):
+            assert line, await serving.complaint()
+        for options in ((), *ways, *older):
+            ran = await program.run("send", "hi there", "-a", found[0], *options, "-o", "json", "--debug")
+            assert ran.code == 0, ran.err
+            assert ran.json["task"]["status"]["state"] == "TASK_STATE_COMPLETED", "output is in the form of 1.0"
+            spoken = f"{options[1] if options else 'jsonrpc'} {'0.3' if '0.3' in options else '1.0'}"
+            assert f"interface: {spoken.replace('rest', 'http+json')}" in ran.err.lower()
+        refused = await program.run("task", "get", "nothing", "-a", found[0], *ways[2], "-o", "json")
+        assert (refused.error["code"], refused.error["a2aCode"]) == ("TaskNotFoundError", "NOT_FOUND")
+
+
+async def test_the_card_is_strict_if_told_so(program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    for options, there in (((), True), (("--card-shape", "strict-1.0"), False)):
+        async with program.started("serve", "echo.py", "--port", "0", "--store", "memory", *options) as serving:
+            while not (found := re.search(r"http://[\d.]+:\d+", line := await serving.line())):
+                assert line, await serving.complaint()
+            card = await asyncio.to_thread(_fetched, f"{found[0]}/.well-known/agent-card.json")
+            assert ("protocolVersion" in card) is there
+
+
+def _fetched(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        card: dict[str, Any] = json.load(answer)
+    return card
 
 
 async def test_a_port_that_is_taken_is_a_failure_like_others(agent: ScriptedAgent, program: Program) -> None:

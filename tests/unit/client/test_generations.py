@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dragoman import AgentInterface, connect
 from dragoman.client import NoUsableInterface
-from dragoman.client.connecting import _at_hand, _secure
+from dragoman.client.discovery import at_hand, secure
 from dragoman.errors import TaskNotFoundError
 from dragoman.types import GetTaskRequest, SubscribeToTaskRequest, TaskState
 from tests.unit.client.scripted import Answer, Script, events, plain, result
@@ -127,15 +127,15 @@ def interface(binding: str, url: str = "h:1") -> AgentInterface:
 
 def test_without_its_library_grpc_is_passed_over_while_there_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     both = (interface("GRPC"), interface("JSONRPC"))
-    assert _at_hand(both, ()) == both
+    assert at_hand(both) == both
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "grpc" else 1)
-    assert _at_hand(both, ()) == [both[1]]
-    assert _at_hand(both, ("GRPC",)) == both
-    assert _at_hand(both[:1], ()) == both[:1], "where it is alone the failure says what to install"
+    assert at_hand(both) == [both[1]]
+    assert at_hand(both, ("GRPC",)) == both
+    assert at_hand(both[:1]) == both[:1], "where it is alone the failure says what to install"
 
 
 @pytest.mark.parametrize(
-    ("urls", "reference", "secure"),
+    ("urls", "reference", "encrypted"),
     [
         (("https://h", "h:1"), "http://h", True),
         (("http://h", "h:1"), "https://h", False),
@@ -144,10 +144,13 @@ def test_without_its_library_grpc_is_passed_over_while_there_is_another(monkeypa
         (("h:1",), "127.0.0.1:1", False),
         (("h:1",), "agent.example", True),
         (("h:1",), "./card.json", True),
+        (("h:1",), None, True),
+        (("127.0.0.1:1",), None, False),
+        (("localhost:1",), "./card.json", False),
     ],
 )
 def test_an_address_without_a_scheme_has_the_security_of_the_others(
-    urls: tuple[str, ...], reference: str, secure: bool
+    urls: tuple[str, ...], reference: str | None, encrypted: bool
 ) -> None:
     offered = replace(card(), supported_interfaces=tuple(interface("X", url) for url in urls))
-    assert _secure(offered, reference) is secure
+    assert secure(offered, offered.supported_interfaces[-1], reference) is encrypted
