@@ -5,8 +5,6 @@ from dataclasses import dataclass
 __all__ = ["BINDINGS", "COLUMNS", "PEERS", "Column", "Peer"]
 
 BINDINGS = ("JSONRPC", "HTTP+JSON", "GRPC")
-SERVED = (("1.0", "JSONRPC"), ("1.0", "HTTP+JSON"))
-"""What we speak of what they speak."""
 
 
 @dataclass(frozen=True)
@@ -50,5 +48,4 @@ COLUMNS = tuple(
     for peer in PEERS.values()
     for version in peer.versions
     for binding in BINDINGS
-    if (version, binding) in SERVED
 )

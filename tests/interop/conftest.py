@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.columns import COLUMNS, Column
 from tests.interop.stage import Stage
 
 
@@ -20,9 +19,3 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
     stage = Stage(tmp_path_factory.mktemp("interop"))
     yield stage
     stage.close()
-
-
-@pytest.fixture(scope="session", params=COLUMNS, ids=str)
-def column(request: pytest.FixtureRequest) -> Column:
-    found: Column = request.param
-    return found

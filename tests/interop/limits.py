@@ -1,30 +1,40 @@
-"""What a peer cannot do, with the line of its source that says so. A limit that no longer holds fails its test."""
+"""What a peer cannot do, with the lines of its source that say so. A limit that no longer holds fails its test."""
 
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.interop.columns import BINDINGS, Column
 from tests.interop.scenarios import Facts
 
-__all__ = ["LIMITS", "Limit", "limit_of"]
+__all__ = ["LIMITS", "Evidence", "Limit", "limit_of"]
 
 
-@dataclass(frozen=True)
+class Evidence(NamedTuple):
+    """A line of a peer's source, by the path in its package, and a piece of what stands there."""
+
+    peer: str
+    path: str
+    line: int
+    says: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limit:
     """Cells where a peer keeps the expectation from being met.
 
-    `instead` is what is seen instead of the expected facts (`...` for anything else than these), or, where the
-    scenario cannot be gone through, a piece of the error's text.
+    `instead` is what is seen instead of the expected facts (`...` for anything else than these) in those of the
+    scenarios that have them, or, where a scenario cannot be gone through, a piece of the error's text.
     """
 
     peers: tuple[str, ...]
     role: str
-    versions: tuple[str, ...]
+    versions: tuple[str, ...] = ("0.3",)
+    bindings: tuple[str, ...] = BINDINGS
     scenarios: tuple[str, ...]
     instead: dict[str, Any | EllipsisType] | str
     reason: str
-    bindings: tuple[str, ...] = BINDINGS
+    evidence: tuple[Evidence, ...]
 
     def covers(self, column: Column, scenario: str) -> bool:
         return (
@@ -43,16 +53,188 @@ class Limit:
             return f"expected an error that says {self.instead!r}, and saw {facts}"
         if "broken" in facts:
             return str(facts["broken"])
-        seen = {name: facts.get(name) for name in wanted}
-        for name, value in self.instead.items():
-            if seen[name] == wanted[name] or (value is not ... and seen[name] != value):
-                return f"{name} is {seen[name]!r}: the limit does not hold any more ({self.reason})"
-        rest = {name: value for name, value in seen.items() if name not in self.instead}
-        unmet = {name: value for name, value in rest.items() if value != wanted[name]}
-        return f"beside the limit: {unmet}" if unmet else ""
+        for name, value in wanted.items():
+            seen, instead = facts.get(name), self.instead.get(name, value)
+            if name in self.instead and seen == value:
+                return f"{name} is {seen!r}: the limit does not hold any more ({self.reason})"
+            if instead is not ... and seen != instead:
+                return f"beside the limit, {name} is {seen!r} instead of {instead!r}"
+        return ""
 
 
-LIMITS: tuple[Limit, ...] = ()
+_JS = ("js-1.3.0", "js-0.3.14")
+_PROTO = ("HTTP+JSON", "GRPC")
+_DEFAULT_HANDLER = "a2a/server/request_handlers/default_request_handler.py"
+
+LIMITS: tuple[Limit, ...] = (
+    Limit(
+        peers=_JS,
+        role="client",
+        bindings=_PROTO,
+        scenarios=("stream", "stream_follow_up", "subscribe"),
+        instead={"text": ..., "missed": ...},
+        reason="of an artifact's update `append` is not read, so each chunk replaces the one before",
+        evidence=(
+            Evidence("js-1.3.0", "dist/client/index.js", 4476, "static taskArtifactUpdateEvent(event)"),
+            Evidence("js-0.3.14", "dist/chunk-5ONEQMOQ.js", 1506, 'kind: "artifact-update"'),
+        ),
+    ),
+    Limit(
+        peers=_JS,
+        role="client",
+        bindings=_PROTO,
+        scenarios=("files",),
+        instead={"parts": ...},
+        reason="a file's bytes are taken as they are; the base64 text that the Python SDKs put there, and "
+        "expect there, comes out encoded twice",
+        evidence=(
+            Evidence("js-1.3.0", "dist/client/index.js", 4207, 'toString("base64")'),
+            Evidence("js-0.3.14", "dist/chunk-5ONEQMOQ.js", 1250, 'toString("base64")'),
+            Evidence("py-0.3.26", "a2a/utils/proto_utils.py", 661, "file.file_with_bytes.decode('utf-8')"),
+        ),
+    ),
+    Limit(
+        peers=_JS,
+        role="client",
+        bindings=_PROTO,
+        scenarios=("file_names",),
+        instead={"names": [None, None]},
+        reason="its `FilePart` has no `name`",
+        evidence=(
+            Evidence("js-1.3.0", "dist/client/index.js", 3177, "var FilePart"),
+            Evidence("js-0.3.14", "dist/chunk-5ONEQMOQ.js", 198, "var FilePart"),
+        ),
+    ),
+    Limit(
+        peers=("js-0.3.14",),
+        role="client",
+        bindings=("GRPC",),
+        scenarios=("data",),
+        instead="Request message serialization failure",
+        reason="null within data cannot be written",
+        evidence=(Evidence("js-0.3.14", "dist/chunk-QQCCX2KH.js", 221, '$case: "nullValue", value'),),
+    ),
+    Limit(
+        peers=("py-0.3.26",),
+        role="client",
+        bindings=("HTTP+JSON",),
+        scenarios=("unknown_task",),
+        instead={"subscribe": "status 400"},
+        reason="the status of the answer to a subscription is not looked at; any error is taken for a stream of "
+        "the wrong type",
+        evidence=(
+            Evidence("py-0.3.26", "a2a/client/transports/rest.py", 364, "async for sse in event_source.aiter_sse()"),
+        ),
+    ),
+    Limit(
+        peers=_JS,
+        role="server",
+        bindings=_PROTO,
+        scenarios=("file_names",),
+        instead={"names": [None, None]},
+        reason="its `FilePart` has no `name`, as in its client",
+        evidence=(Evidence("js-0.3.14", "dist/chunk-5ONEQMOQ.js", 198, "var FilePart"),),
+    ),
+    Limit(
+        peers=("js-1.3.0",),
+        role="server",
+        bindings=("GRPC",),
+        scenarios=("history",),
+        instead={"first": []},
+        reason="a history length of 0, which in 0.3 is no limit and cannot be told from absence, is taken as "
+        "1.0 has it",
+        evidence=(
+            Evidence(
+                "js-1.3.0", "dist/compat/v0_3/server/grpc/index.js", 2508, "historyLength: compat.params.historyLength"
+            ),
+        ),
+    ),
+    Limit(
+        peers=("js-0.3.14",),
+        role="server",
+        bindings=("JSONRPC", "HTTP+JSON"),
+        scenarios=("history",),
+        instead={"first": []},
+        reason="who does not ask for a length of history gets none",
+        evidence=(Evidence("js-0.3.14", "dist/server/index.js", 836, "task.history = []"),),
+    ),
+    Limit(
+        peers=("js-0.3.14",),
+        role="server",
+        bindings=("JSONRPC", "HTTP+JSON"),
+        scenarios=("ended_task",),
+        instead={"send": "InvalidRequestError"},
+        reason="a message to an ended task is an invalid request; 0.3 does not name the error",
+        evidence=(Evidence("js-0.3.14", "dist/server/index.js", 625, "A2AError.invalidRequest("),),
+    ),
+    Limit(
+        peers=("js-0.3.14",),
+        role="server",
+        bindings=("GRPC",),
+        scenarios=("ended_task",),
+        instead={"send": "InvalidParamsError"},
+        reason="the same, of which gRPC tells INVALID_ARGUMENT alone",
+        evidence=(Evidence("js-0.3.14", "dist/server/grpc/index.js", 153, "[-32600]: grpc.status.INVALID_ARGUMENT"),),
+    ),
+    Limit(
+        peers=("js-0.3.14",),
+        role="server",
+        bindings=("HTTP+JSON",),
+        scenarios=("unknown_task",),
+        instead={"subscribe": "InternalError"},
+        reason="an error before a stream is answered with 500",
+        evidence=(
+            Evidence(
+                "js-0.3.14", "dist/server/express/index.js", 408, "Bug: toJson serializer and body must be provided"
+            ),
+        ),
+    ),
+    Limit(
+        peers=("js-0.3.14",),
+        role="server",
+        bindings=("GRPC",),
+        scenarios=("data",),
+        instead={"data": ...},
+        reason="null within data is read as 0",
+        evidence=(Evidence("js-0.3.14", "dist/chunk-QQCCX2KH.js", 238, "return message.kind?.value"),),
+    ),
+    Limit(
+        peers=("py-0.3.26",),
+        role="server",
+        scenarios=("subscribe",),
+        instead={"first": ..., "missed": ...},
+        reason="a subscriber gets what happens from now on, without the task as it is",
+        evidence=(Evidence("py-0.3.26", _DEFAULT_HANDLER, 539, "self._queue_manager.tap(task.id)"),),
+    ),
+    Limit(
+        peers=("py-0.3.26",),
+        role="server",
+        scenarios=("leave",),
+        instead={"text": ...},
+        reason="for each subscriber every event is written to the stored task once more",
+        evidence=(Evidence("py-0.3.26", _DEFAULT_HANDLER, 529, "task_manager = TaskManager("),),
+    ),
+    Limit(
+        peers=("py-0.3.26",),
+        role="server",
+        scenarios=("ended_task",),
+        instead={"send": "InvalidParamsError"},
+        reason="a message to an ended task has invalid parameters; 0.3 does not name the error",
+        evidence=(Evidence("py-0.3.26", _DEFAULT_HANDLER, 222, "error=InvalidParamsError("),),
+    ),
+    Limit(
+        peers=("py-1.3.0", "py-0.3.26"),
+        role="server",
+        bindings=("HTTP+JSON",),
+        scenarios=("unknown_task",),
+        instead={"subscribe": ...},
+        reason="an error before a stream breaks off the answer, which has begun as a stream",
+        evidence=(
+            Evidence("py-1.3.0", "a2a/compat/v0_3/rest_adapter.py", 99, "async for item in stream:"),
+            Evidence("py-0.3.26", "a2a/server/apps/rest/rest_adapter.py", 135, "async for item in stream:"),
+        ),
+    ),
+)
 
 
 def limit_of(column: Column, scenario: str) -> int | None:

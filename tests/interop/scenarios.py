@@ -24,6 +24,9 @@ Facts = dict[str, Any]
 PATIENCE = 20.0
 """Seconds for one scenario."""
 
+COUNTED = tuple(str(number) for number in range(1, 21))
+"""The words of the longest count."""
+
 
 async def _watch(events: AsyncGenerator[Event, None]) -> Facts:
     """What came, in order; artifacts put together by the rules of append."""
@@ -141,8 +144,12 @@ async def cancel(caller: Caller) -> Facts:
 async def subscribe(caller: Caller) -> Facts:
     """A subscriber sees the task and then all that is missing."""
     task = await caller.send(Say("count 20 0.03 up"), wait=False)
+    while not task.text:
+        await asyncio.sleep(0.02)
+        task = await caller.get(task.id)
     seen = await _watch(caller.subscribe(task.id))
-    return {"first": seen["first"], "text": seen["text"], "state": seen["state"]}
+    missed = [word for word in COUNTED if word not in seen["text"].split()]
+    return {"first": seen["first"], "missed": missed, "text": seen["text"], "state": seen["state"]}
 
 
 async def leave(caller: Caller) -> Facts:

@@ -3,9 +3,9 @@
 from tests.interop.columns import Column
 from tests.interop.expected import absent, expected
 from tests.interop.limits import LIMITS, limit_of
-from tests.interop.scenarios import Facts
+from tests.interop.scenarios import SCENARIOS, Facts
 
-__all__ = ["fault", "verdict"]
+__all__ = ["ABSENT", "FAILED", "PASSED", "fault", "verdicts"]
 
 PASSED, FAILED, ABSENT = "passed", "failed", "absent"
 
@@ -22,11 +22,15 @@ def fault(column: Column, scenario: str, facts: Facts) -> str:
     return f"saw {unmet}, expected { ({name: wanted[name] for name in unmet}) }" if unmet else ""
 
 
-def verdict(column: Column, scenario: str, facts: Facts | None) -> str:
-    """`passed`, `failed`, `absent` from this version, or the number of the limit that explains the cell."""
+def verdicts(column: Column, seen: dict[str, Facts]) -> dict[str, str]:
+    """By scenario: `passed`, `failed`, `absent` from the version, or the number of the limit that explains the cell."""
+    return {name: _verdict(column, name, seen) for name in SCENARIOS}
+
+
+def _verdict(column: Column, scenario: str, seen: dict[str, Facts]) -> str:
     if absent(column, scenario):
         return ABSENT
-    if facts is None or fault(column, scenario, facts):
+    if fault(column, scenario, seen[scenario]):
         return FAILED
     number = limit_of(column, scenario)
     return PASSED if number is None else str(number)

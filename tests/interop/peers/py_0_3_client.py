@@ -25,7 +25,7 @@ from a2a.types import (
 from a2a.types import Part as SdkPart
 
 from tests.interop.peers.loop import serve
-from tests.interop.words import Event, Page, Part, Say, Seen, text_of
+from tests.interop.words import Event, Part, Say, Seen, text_of
 
 CODES = {
     -32001: "TaskNotFoundError",
@@ -104,6 +104,8 @@ def message_of(say: Say) -> Message:
 
 
 class PythonZeroThree:
+    """All calls but `page`: 0.3 lists no tasks."""
+
     def __init__(self, whole: Client, streaming: Client) -> None:
         self._whole, self._streaming = whole, streaming
 
@@ -120,9 +122,6 @@ class PythonZeroThree:
 
     async def get(self, task_id: str, *, history: int | None = None, tenant: str = "") -> Seen:  # noqa: ARG002 -- 1.0's
         return seen(await self._whole.get_task(TaskQueryParams(id=task_id, history_length=history)))
-
-    async def page(self, context: str, size: int, token: str) -> Page:
-        raise NotImplementedError("0.3 has no such operation")
 
     async def cancel(self, task_id: str) -> Seen:
         return seen(await self._whole.cancel_task(TaskIdParams(id=task_id)))
