@@ -29,7 +29,8 @@ class Http2(asyncio.Protocol):
     """
 
     _transport: Transport
-    _outlet: Outlet
+    outlet: Outlet
+    """What it sends."""
     _requests: Requests
     _receiver: Receiver
 
@@ -39,7 +40,7 @@ class Http2(asyncio.Protocol):
         times = site.limits
         self._period = min(times.idle, times.head_timeout, limits.stall) / TICKS
         self._timer: TimerHandle | None = None
-        self._over = False
+        self.over = False
         """The last frame is written; what still comes is dropped."""
         self._seen = 0
         self._quiet_since = 0.0
@@ -51,8 +52,8 @@ class Http2(asyncio.Protocol):
         self._transport = transport = cast("Transport", transport)  # uvloop's are none by descent
         transport.set_write_buffer_limits(high=site.limits.high_water)
         guard = Guard(limits, site.loop.time)
-        self._outlet = Outlet(site.loop, transport)
-        self._requests = Requests(site, self._outlet, limits, _scope(transport))
+        self.outlet = Outlet(site.loop, transport)
+        self._requests = Requests(site, self.outlet, limits, _scope(transport))
         self._receiver = Receiver(self._requests, guard, limits)
         self._quiet_since = site.loop.time()
         self._timer = site.loop.call_later(self._period, self._tick)
@@ -62,14 +63,14 @@ class Http2(asyncio.Protocol):
             INITIAL_WINDOW_SIZE: limits.stream_window,
             MAX_HEADER_LIST_SIZE: site.limits.max_head_bytes,
         }
-        self._outlet.write(frames.settings(values), frames.window_update(0, limits.connection_window - DEFAULT_WINDOW))
+        self.outlet.write(frames.settings(values), frames.window_update(0, limits.connection_window - DEFAULT_WINDOW))
         if site.closing:
             self.close_gently()
 
     def data_received(self, data: bytes) -> None:
-        if self._over:
+        if self.over:
             return
-        outlet = self._outlet
+        outlet = self.outlet
         outlet.hold()
         try:
             self._receiver.feed(data)
@@ -79,37 +80,37 @@ class Http2(asyncio.Protocol):
         if outlet.waiting_control > self._limits.max_control_frames:
             self._end(ENHANCE_YOUR_CALM, "answers are not read")
         if self._receiver.peer_leaves:
-            self._leave()
+            self.close_gently()
 
     def eof_received(self) -> None:
         """The transport closes itself: a client that sends no more acknowledges no more."""
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- however it ended
-        self._over = True
+        self.over = True
         if self._timer is not None:
             self._timer.cancel()
-        self._outlet.close()
+        self.outlet.close()
         self._requests.lose_all()
         self._site.connections.discard(self)
 
     def pause_writing(self) -> None:
-        self._outlet.pause()
+        self.outlet.pause()
 
     def resume_writing(self) -> None:
-        self._outlet.resume()
+        self.outlet.resume()
 
     # As `Connection`.
 
     def close_gently(self) -> None:
-        if self._over or self._receiver.closing:
+        if self.over or self._receiver.closing:
             return
         self._receiver.closing = True
-        self._outlet.write(frames.goaway(self._receiver.last, NO_ERROR, "the server closes"))
+        self.outlet.write(frames.goaway(self._receiver.last, NO_ERROR, "closing"))
         self._leave()
 
     def abort(self) -> None:
-        self._over = True
-        self._outlet.close()
+        self.over = True
+        self.outlet.close()
         self._requests.lose_all()
         self._requests.cancel_all()
         self._transport.abort()
@@ -120,20 +121,20 @@ class Http2(asyncio.Protocol):
         """Closes when no stream is open."""
         if self._requests.open:
             self._requests.when_empty = self._leave
-        elif not self._over:
+        elif not self.over:
             self._linger()
 
     def _end(self, code: int, reason: str) -> None:
-        if self._over:
+        if self.over:
             return
-        self._outlet.write(frames.goaway(self._receiver.last, code, reason))
+        self.outlet.write(frames.goaway(self._receiver.last, code, reason))
         self._linger()
 
     def _linger(self) -> None:
         """Says the last, and lets the peer read it: a socket closed with bytes unread would take the answer back."""
-        self._over = True
-        self._outlet.flush()
-        self._outlet.close()
+        self.over = True
+        self.outlet.flush()
+        self.outlet.close()
         self._requests.lose_all()
         if self._timer is not None:
             self._timer.cancel()
@@ -148,11 +149,11 @@ class Http2(asyncio.Protocol):
     def _tick(self) -> None:
         site, now = self._site, self._site.loop.time()
         self._timer = site.loop.call_later(self._period, self._tick)
-        waiting, outlet = self._receiver.waiting_since, self._outlet
+        waiting, outlet = self._receiver.waiting_since, self.outlet
         if waiting is not None and now - waiting >= site.limits.head_timeout:
             self._end(ENHANCE_YOUR_CALM, "too slow")
         elif outlet.paused and now - outlet.paused_since >= self._limits.stall:
-            self._over = True
+            self.over = True
             self._transport.abort()
         elif self._idle(now) >= site.limits.idle:
             self._end(NO_ERROR, "idle")

@@ -268,6 +268,9 @@ class Receiver:
             raise ConnectionFault(FRAME_SIZE_ERROR, "SETTINGS")
         apply_settings(dict(iter_unpack(">HL", payload)), self._outlet, self._requests.open.values())
         self._outlet.control(frames.settings(None))
+        for stream in list(self._requests.open.values()):
+            if stream.pending is not None:
+                self._outlet.queue(stream)
 
     def _push_promise(self, _flags: int, _number: int, _payload: bytes) -> None:
         raise ConnectionFault(PROTOCOL_ERROR, "a client promises nothing")

@@ -22,6 +22,8 @@ LARGEST_FRAME = 2**24 - 1
 def apply_settings(values: Mapping[int, int], outlet: Outlet, streams: Collection[Sender]) -> None:
     """Of each setting the last value, so that the work does not grow with how often a frame repeats one.
 
+    Acknowledge it before anybody sends what it allows: the peer counts so.
+
     :raises ConnectionFault: a value is outside of its range, or a window would be.
     """
     if values.get(ENABLE_PUSH, 0) > 1:
@@ -42,6 +44,3 @@ def _resize(window: int, outlet: Outlet, streams: Collection[Sender]) -> None:
         stream.window += difference
     if window > MAX_WINDOW or any(stream.window > MAX_WINDOW for stream in streams):
         raise ConnectionFault(FLOW_CONTROL_ERROR, "INITIAL_WINDOW_SIZE")
-    for stream in list(streams):
-        if stream.pending is not None:
-            outlet.queue(stream)
