@@ -85,6 +85,7 @@ class Enum(Row):
         if number in self.values and number:
             members[self.name] = self.values[number]
         elif number and found.strict:
+            members[self.name] = None
             say(found, (path, self.wire), f"must not be {number}")
         elif self.blank is not UNSET and not (found.strict and self.need):
             members[self.name] = self.blank

@@ -47,6 +47,13 @@ def test_every_operation_can_be_sent_and_received(dialect: GrpcBinding, operatio
     assert call.request == kept(dialect, samples.REQUESTS[operation])
 
 
+@each_dialect
+def test_an_operation_that_a_version_lacks_cannot_be_sent(dialect: GrpcBinding) -> None:
+    for operation in set(OPERATIONS) - set(dialect.requests):
+        with pytest.raises(errors.MethodNotFoundError, match=operation.name):
+            dialect.encode_request(operation, samples.REQUESTS[operation], Target())
+
+
 @each_cell
 def test_every_result_comes_back(dialect: GrpcBinding, operation: Operation) -> None:
     if operation.streams:
