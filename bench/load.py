@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.grpc_wire import HEADERS, GrpcWire, Question
 from bench.wire import Template, Wire
 
-__all__ = ["CONNECTIONS", "Load", "grpc_load", "load", "require_generators"]
+__all__ = ["CONNECTIONS", "Load", "grpc_load", "load", "read_summary", "require_generators"]
 
 CONNECTIONS = 64
 CALLERS, CALLS = 4, 4
@@ -79,10 +79,15 @@ def grpc_load(wire: GrpcWire, question: Question, seconds: float) -> Load:
         for name, value in HEADERS.items():
             argv += ["-H", f"{name}: {value}"]
         output = _output([*argv, f"http://{wire.address}{question.path}"], seconds)
-    return _summary(output)
+    return read_summary(output)
 
 
-def _summary(output: str) -> Load:
+def read_summary(output: str) -> Load:
+    """What h2load says at its end.
+
+    Raises:
+        RuntimeError: calls failed, or it says something else.
+    """
     found = SUMMARY.search(output)
     if found is None:
         raise RuntimeError(f"h2load says something else than expected: {output}")
