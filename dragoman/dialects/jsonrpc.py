@@ -56,7 +56,7 @@ class JsonRpcBinding(ABC):
     _names: ClassVar[Mapping[Operation, str]]
 
     def __init_subclass__(cls) -> None:
-        cls._names = {operation: name for name, operation in reversed(cls.methods.items())}
+        cls._names = {operation: name for name, operation in reversed(list(cls.methods.items()))}
 
     @abstractmethod
     def error_data(self, error: A2AError, status: Status) -> Any:

@@ -118,7 +118,7 @@ def push_config(value: Any) -> Any:
     outer = cast("dict[str, Any]", value)
     middle = pick(outer, "config") if isinstance(outer.get("config"), dict) else outer
     inner = pick(middle, "pushNotificationConfig", "push_notification_config")
-    given: dict[str, Any] = inner if isinstance(inner, dict) else middle
+    given = cast("dict[str, Any]", inner) if isinstance(inner, dict) else middle
     task, named = _first_resource(outer.get("name"), outer.get("parent"), middle.get("name"))
     stated = pick(outer, "configId", "config_id", "pushNotificationConfigId", "push_notification_config_id")
     task_id = pick(outer, "taskId", "task_id")

@@ -74,10 +74,9 @@ def _sending(given: dict[str, Any]) -> Line | None:
     role = message.get("role")
     if isinstance(role, str) and role.startswith("ROLE_"):
         return OLD if "content" in message else FINAL
-    found = _configured(_members(given.get("configuration"))) or next(filter(None, map(_part, parts)), None)
-    if found is None and isinstance(role, str) and role.islower():
-        return DRAFT
-    return found
+    of_parts = (line for line in map(_part, parts) if line is not None)
+    found: Line | None = _configured(_members(given.get("configuration"))) or next(of_parts, None)
+    return DRAFT if found is None and isinstance(role, str) and role.islower() else found
 
 
 def _configured(configuration: dict[str, Any]) -> Line | None:

@@ -128,7 +128,7 @@ def interface(binding: str, url: str = "h:1") -> AgentInterface:
 def test_without_its_library_grpc_is_passed_over_while_there_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     both = (interface("GRPC"), interface("JSONRPC"))
     assert at_hand(both) == both
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "grpc" else 1)
+    monkeypatch.setattr(importlib.util, "find_spec", {"grpc": None}.get)
     assert at_hand(both) == [both[1]]
     assert at_hand(both, ("GRPC",)) == both
     assert at_hand(both[:1]) == both[:1], "where it is alone the failure says what to install"

@@ -129,15 +129,15 @@ def test_over_json_rpc_details_are_an_object() -> None:
     assert "data" not in msgspec.json.decode(RPC.encode_error(errors.TaskNotFoundError(), 2).body)["error"]
 
 
-@pytest.mark.parametrize(
-    ("parts", "field", "description"),
-    [
-        ([{"file": {"fileWithBytes": "?"}}], "message.parts[0].file.fileWithBytes", "must be base64"),
-        ([{"file": {"fileWithUri": 5}}], "message.parts[0].file.fileWithUri", "must be a string"),
-        ([{"file": {}}], "message.parts[0]", "must have exactly one of text, file, data"),
-        ([], "message.parts", "must not be empty"),
-    ],
-)
+WRONG: list[tuple[Any, str, str]] = [
+    ([{"file": {"fileWithBytes": "?"}}], "message.parts[0].file.fileWithBytes", "must be base64"),
+    ([{"file": {"fileWithUri": 5}}], "message.parts[0].file.fileWithUri", "must be a string"),
+    ([{"file": {}}], "message.parts[0]", "must have exactly one of text, file, data"),
+    ([], "message.parts", "must not be empty"),
+]
+
+
+@pytest.mark.parametrize(("parts", "field", "description"), WRONG)
 def test_wrong_members_are_named_as_the_draft_calls_them(parts: Any, field: str, description: str) -> None:
     for outcome in (
         REST.decode_request(post("/v1/message:send", {"message": {**WEATHER, "parts": parts}})),
