@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dragoman import operations, types
-from dragoman.dialects.base import HttpReply
+from dragoman.dialects.base import Call, HttpReply
 from dragoman.dialects.card import decode_card, encode_card
 from dragoman.dialects.v1_0.jsonrpc import JsonRpc
 from dragoman.errors import ReplyMalformed
@@ -156,3 +156,122 @@ def test_what_is_wrong_with_a_card_is_named(changes: dict[str, Any], named: str)
 def test_what_is_no_card_is_malformed(body: bytes) -> None:
     with pytest.raises(ReplyMalformed):
         decode_card(body)
+
+
+# One document for readers of every generation.
+
+BOTH = (
+    types.AgentInterface(url="https://e.com/", protocol_binding="JSONRPC", protocol_version="1.0"),
+    types.AgentInterface(url="e.com:443", protocol_binding="GRPC", protocol_version="1.0"),
+    types.AgentInterface(url="https://e.com/", protocol_binding="JSONRPC", protocol_version="0.3"),
+    types.AgentInterface(url="https://e.com", protocol_binding="HTTP+JSON", protocol_version="0.3"),
+)
+SECURED = msgspec.structs.replace(
+    samples.CARD,
+    supported_interfaces=BOTH,
+    capabilities=types.AgentCapabilities(streaming=True, extended_agent_card=True),
+    security_schemes={
+        "key": types.APIKeySecurityScheme(location="header", name="X-Key", description="d"),
+        "http": types.HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT"),
+        "oidc": types.OpenIdConnectSecurityScheme(open_id_connect_url="https://o.com"),
+        "mtls": types.MutualTlsSecurityScheme(),
+        "oauth": types.OAuth2SecurityScheme(flow=types.ClientCredentialsOAuthFlow(token_url="t", scopes={"r": "R"})),
+        "device": types.OAuth2SecurityScheme(
+            flow=types.DeviceCodeOAuthFlow(device_authorization_url="d", token_url="t", scopes={})
+        ),
+    },
+    security_requirements=({"key": (), "oauth": ("r",)},),
+    skills=(types.AgentSkill(id="s", name="S", description="d", security_requirements=({"http": ()},)),),
+)
+
+
+def test_a_card_with_an_interface_of_0_3_has_the_members_of_both() -> None:
+    card = msgspec.json.decode(encode_card(SECURED))
+    assert [(entry["protocolBinding"], entry["protocolVersion"]) for entry in card["supportedInterfaces"]] == [
+        ("JSONRPC", "1.0"), ("GRPC", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")
+    ]  # fmt: skip
+    assert (card["protocolVersion"], card["url"], card["preferredTransport"]) == ("0.3.0", "https://e.com/", "JSONRPC")
+    assert card["additionalInterfaces"] == [
+        {"url": "https://e.com/", "transport": "JSONRPC"},
+        {"url": "https://e.com", "transport": "HTTP+JSON"},
+    ]
+    assert card["supportsAuthenticatedExtendedCard"] is True
+    assert card["capabilities"] == {"streaming": True, "extendedAgentCard": True}
+    assert card["security"] == [{"key": [], "oauth": ["r"]}]
+    assert card["securityRequirements"] == [{"schemes": {"key": {}, "oauth": {"list": ["r"]}}}]
+    assert card["skills"] == [
+        {
+            "id": "s",
+            "name": "S",
+            "description": "d",
+            "tags": [],
+            "security": [{"http": []}],
+            "securityRequirements": [{"schemes": {"http": {}}}],
+        }
+    ]
+
+
+def test_schemes_say_their_kind_in_both_ways() -> None:
+    schemes = msgspec.json.decode(encode_card(SECURED))["securitySchemes"]
+    assert schemes == {
+        "key": {
+            "type": "apiKey", "in": "header", "name": "X-Key", "description": "d",
+            "apiKeySecurityScheme": {"location": "header", "name": "X-Key", "description": "d"},
+        },
+        "http": {
+            "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+            "httpAuthSecurityScheme": {"scheme": "bearer", "bearerFormat": "JWT"},
+        },
+        "oidc": {
+            "type": "openIdConnect", "openIdConnectUrl": "https://o.com",
+            "openIdConnectSecurityScheme": {"openIdConnectUrl": "https://o.com"},
+        },
+        "mtls": {"type": "mutualTLS", "mtlsSecurityScheme": {}},
+        "oauth": {
+            "type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "t", "scopes": {"r": "R"}}},
+            "oauth2SecurityScheme": {"flows": {"clientCredentials": {"tokenUrl": "t", "scopes": {"r": "R"}}}},
+        },
+        "device": {
+            "type": "oauth2", "flows": {},
+            "oauth2SecurityScheme": {
+                "flows": {"deviceCode": {"deviceAuthorizationUrl": "d", "tokenUrl": "t", "scopes": {}}}
+            },
+        },
+    }  # fmt: skip
+
+
+def test_the_document_for_everyone_is_read_as_the_card_that_it_is() -> None:
+    assert decode_card(encode_card(SECURED)) == SECURED
+    assert encode_card(SECURED) == encode_card(decode_card(encode_card(SECURED)))
+
+
+def test_a_reader_of_0_3_makes_the_same_of_it() -> None:
+    older = {
+        name: member
+        for name, member in msgspec.json.decode(encode_card(SECURED)).items()
+        if name not in {"supportedInterfaces", "securityRequirements"}
+    }
+    read = decode(older)
+    assert [(one.url, one.protocol_binding) for one in read.supported_interfaces] == [
+        ("https://e.com/", "JSONRPC"), ("https://e.com", "HTTP+JSON")
+    ]  # fmt: skip
+    assert read.security_requirements == SECURED.security_requirements
+
+
+def test_a_strict_card_and_one_without_0_3_have_only_members_of_1_0() -> None:
+    known = set(msgspec.json.decode(encode_card(SECURED, "strict-1.0")))
+    assert known == {
+        "name", "description", "supportedInterfaces", "version", "capabilities", "securitySchemes",
+        "securityRequirements", "defaultInputModes", "defaultOutputModes", "skills",
+    }  # fmt: skip
+    newer = msgspec.structs.replace(SECURED, supported_interfaces=BOTH[:2])
+    assert set(msgspec.json.decode(encode_card(newer))) == known
+    assert decode_card(encode_card(SECURED, "strict-1.0")) == SECURED
+
+
+def test_the_extended_card_has_no_older_members() -> None:
+    """Official readers of 1.0 take no others there."""
+    reply = JsonRpc().encode_result(
+        Call(operations.GET_EXTENDED_AGENT_CARD, None, types.ServiceParameters(), 1), SECURED
+    )
+    assert msgspec.json.decode(reply.body)["result"] == msgspec.json.decode(encode_card(SECURED, "strict-1.0"))
