@@ -31,7 +31,10 @@ PEERS = {
 
 @dataclass(frozen=True, order=True)
 class Column:
-    """A peer in a role (`client` of our server, or `server` of our client), over one binding in one version."""
+    """A peer in a role (`client` of our server, or `server` of our client), over one binding in one version.
+
+    Without version and binding the client chooses.
+    """
 
     role: str
     version: str

@@ -115,5 +115,6 @@ class OurClient:
 
 @asynccontextmanager
 async def our_client(url: str, version: str, binding: str) -> AsyncGenerator[OurClient]:
-    async with connect(url, versions=[version], bindings=[binding]) as client:
+    """Our client over this version and binding; without, as it comes."""
+    async with connect(url, versions=[version] if version else None, bindings=[binding] if binding else None) as client:
         yield OurClient(client)

@@ -44,11 +44,15 @@ class Stage:
     def seen(self, column: Column) -> dict[str, Facts]:
         """The facts of all scenarios that the column's version has."""
         if column not in self._seen:
-            self._seen[column] = self._runner.run(self._play(column))
+            scenarios = [name for name in SCENARIOS if not absent(column, name)]
+            self._seen[column] = self._runner.run(self._play(column, scenarios))
         return self._seen[column]
 
-    async def _play(self, column: Column) -> dict[str, Facts]:
-        scenarios = [name for name in SCENARIOS if not absent(column, name)]
+    def seen_without_wishes(self, role: str, peer: str) -> dict[str, Facts]:
+        """The facts of what every version has, from a client that takes of the card what it likes best."""
+        return self._runner.run(self._play(Column(role, "", peer, ""), ("blocking", "stream", "unknown_task")))
+
+    async def _play(self, column: Column, scenarios: Sequence[str]) -> dict[str, Facts]:
         if column.role == "server":
             async with our_client(self._server(column.peer), column.version, column.binding) as ours:
                 return await see(ours, scenarios)

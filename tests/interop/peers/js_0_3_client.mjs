@@ -79,9 +79,9 @@ async function* events(stream) {
   for await (const event of stream) yield eventOf(event);
 }
 
-// A client that uses this binding; the card says where.
+// A client that uses this binding, or the one that it prefers; the card says where.
 async function open(url, version, binding) {
-  const factory = new ClientFactory({ transports: [new FACTORIES[binding]()] });
+  const factory = binding ? new ClientFactory({ transports: [new FACTORIES[binding]()] }) : new ClientFactory();
   const client = await factory.createFromUrl(url);
   return {
     send: async ({ say, wait }) => answer(await client.sendMessage(request(say, wait))),

@@ -79,15 +79,20 @@ async function* events(stream) {
   for await (const event of stream) yield eventOf(event);
 }
 
-// A client for the one interface of the agent's card that has this version and binding.
-async function open(url, version, binding) {
+// A client for the one interface of the agent's card that has this version and binding; without, as it comes.
+async function connected(url, version, binding) {
+  if (!binding) return await new ClientFactory().createFromUrl(url);
   const legacyCompat = { enabled: true };
   const card = await new DefaultAgentCardResolver({ legacyCompat }).resolve(url);
   card.supportedInterfaces = card.supportedInterfaces.filter(
     (each) => each.protocolBinding === binding && each.protocolVersion.startsWith(version),
   );
   const factory = new ClientFactory({ transports: [new FACTORIES[binding]({ legacyCompat })] });
-  const client = await factory.createFromAgentCard(card);
+  return await factory.createFromAgentCard(card);
+}
+
+async function open(url, version, binding) {
+  const client = await connected(url, version, binding);
   return {
     send: async ({ say, wait }) => answer(await client.sendMessage(request(say, wait))),
     stream: ({ say }) => events(client.sendMessageStream(request(say, true))),

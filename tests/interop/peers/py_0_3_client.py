@@ -146,8 +146,8 @@ class PythonZeroThree:
 
 @asynccontextmanager
 async def opened(url: str, version: str, binding: str) -> AsyncIterator[PythonZeroThree]:
-    """Clients that use this binding; the card says where."""
-    assert version == "0.3"
+    """Clients that use this binding, or the one that they prefer; the card says where."""
+    assert version in {"0.3", ""}
     async with httpx.AsyncClient(timeout=30) as http:
         card = await A2ACardResolver(http, url).get_agent_card()
         clients = [
@@ -156,7 +156,7 @@ async def opened(url: str, version: str, binding: str) -> AsyncIterator[PythonZe
                     streaming=streaming,
                     httpx_client=http,
                     grpc_channel_factory=grpc.aio.insecure_channel,
-                    supported_transports=[TransportProtocol(binding)],
+                    supported_transports=[TransportProtocol(binding)] if binding else [],
                 )
             ).create(card)
             for streaming in (False, True)

@@ -139,21 +139,22 @@ class PythonOne:
 
 @asynccontextmanager
 async def opened(url: str, version: str, binding: str) -> AsyncIterator[PythonOne]:
-    """Clients for the one interface of the agent's card that has this version and binding."""
+    """Clients for the one interface of the agent's card that has this version and binding; without, as they come."""
     async with httpx.AsyncClient() as http:
         card = await A2ACardResolver(http, url).get_agent_card()
-    chosen = [
-        interface
-        for interface in card.supported_interfaces
-        if interface.protocol_binding == binding and interface.protocol_version.startswith(version)
-    ]
-    del card.supported_interfaces[:]
-    card.supported_interfaces.extend(chosen)
+    if binding:
+        chosen = [
+            interface
+            for interface in card.supported_interfaces
+            if interface.protocol_binding == binding and interface.protocol_version.startswith(version)
+        ]
+        del card.supported_interfaces[:]
+        card.supported_interfaces.extend(chosen)
     clients = [
         ClientFactory(
             ClientConfig(
                 streaming=streaming,
-                supported_protocol_bindings=[binding],
+                supported_protocol_bindings=[binding] if binding else [],
                 grpc_channel_factory=grpc.aio.insecure_channel,
             )
         ).create(card)
