@@ -91,7 +91,8 @@ class Negotiator:
             for binding in (_JSONRPC, _REST, _GRPC)
             for line in (FINAL, DRAFT, OLD)
         }
-        self._final = self._by_key.get(f"{FINAL}/{_JSONRPC}")
+        self._final_jsonrpc = self._by_key.get(f"{FINAL}/{_JSONRPC}")
+        self._final_grpc = self._by_key.get(f"{FINAL}/{_GRPC}")
         self._lenient = missing_version == "by-grammar"
         self._v1_is_tenant = _OLDER_PREFIX in tenants
 
@@ -109,11 +110,11 @@ class Negotiator:
         one, and name the request's id where it can be read.
         """
         binding = _binding(request)
-        if self._plainly_final(binding, request):
-            assert self._final is not None
-            outcome = self._final.decode_request(request)
+        final = self._plainly_final(binding, request)
+        if final is not None:
+            outcome = final.decode_request(request)
             if isinstance(outcome, Call):
-                return self._final, outcome
+                return final, outcome
         asked = _asked(request)
         dialect = self._answering[binding, self._line(binding, request, asked)]
         if dialect is None:
@@ -124,14 +125,13 @@ class Negotiator:
             return dialect, outcome
         return dialect, Refusal(self._unsupported(asked), outcome.reply_to)
 
-    def _plainly_final(self, binding: str, request: HttpRequest) -> bool:
-        """Whether there is nothing to choose: most requests, so this is quick."""
-        return (
-            self._final is not None
-            and binding is _JSONRPC
-            and request.headers.get("a2a-version") == _CURRENT
-            and b'"ROLE_' in request.body
-        )
+    def _plainly_final(self, binding: str, request: HttpRequest) -> Dialect | None:
+        """The dialect of 1.0 where there is nothing to choose: for most requests, so this is quick."""
+        if request.headers.get("a2a-version") != _CURRENT:
+            return None
+        if binding is _JSONRPC:
+            return self._final_jsonrpc if b'"ROLE_' in request.body else None
+        return self._final_grpc if binding is _GRPC and not request.path.startswith(_OLDER_PACKAGE) else None
 
     def _accepted(self, dialect: Dialect) -> tuple[str, ...]:
         """The versions that a dialect answers to; the empty one is none."""

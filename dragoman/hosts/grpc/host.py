@@ -1,7 +1,8 @@
 """gRPC calls of the A2A operations (specification section 10), and of what gRPC itself offers beside them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from dragoman.dialects.base import HttpReply, HttpRequest
@@ -26,6 +27,7 @@ TRAILERS = "http.response.trailers"
 OF_HTTP = ("content-", "grpc-")
 """How the names of headers begin that are no metadata."""
 LATE = trailers(Code.DEADLINE_EXCEEDED, "The deadline is over; what was begun goes on")
+PLAIN = {"grpc-status": "0"}
 LONGEST_QUESTION = 64 * 1024
 """Bytes that a message to gRPC's own services may have."""
 
@@ -67,7 +69,8 @@ class GrpcHost:
     ) -> None:
         method = self._services.method(path)
         if method is not None:
-            await method(self._questions(headers, receive), receive, response)
+            async with aclosing(self._questions(headers, receive)) as questions:
+                await method(questions, receive, response)
             await response.end(OK)
             return
         answer = await self._answer(scope, path, headers, receive)
@@ -77,6 +80,9 @@ class GrpcHost:
             await _reply(answer, response)
 
     async def _answer(self, scope: Scope, path: str, headers: dict[str, str], receive: Receive) -> HttpReply | Stream:
+        if len(path) <= 1:
+            # The address of another binding, whose requests are not taken for calls here.
+            raise Fault(Code.UNIMPLEMENTED, "A path of gRPC has a service and a method")
         limit, seconds = self._max_bytes, self._calls.service.limits.body_timeout
         try:
             body = await read_body(scope, headers, receive, limit + PREFIX_BYTES, seconds)
@@ -104,7 +110,7 @@ class GrpcHost:
             watcher.cancel()
         await response.end(OK if ended is None else _ending(dialect.encode_error(ended, call.reply_to)))
 
-    async def _questions(self, headers: Mapping[str, str], receive: Receive) -> AsyncIterator[bytes]:
+    async def _questions(self, headers: Mapping[str, str], receive: Receive) -> AsyncGenerator[bytes, None]:
         """The messages of a request as they come; one who says nothing for as long as a body may take has ended it."""
         reader = MessageReader(headers.get("grpc-encoding", ""), LONGEST_QUESTION)
         more = True
@@ -128,7 +134,8 @@ async def _next(receive: Receive) -> Mapping[str, Any]:
 
 def _unfit(scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
     """Why the request cannot be answered in gRPC, as an HTTP status and a sentence; None if it can."""
-    if headers["content-type"].partition(";")[0].strip() not in CONTENT_TYPES:
+    kind = headers["content-type"]
+    if kind not in CONTENT_TYPES and kind.partition(";")[0].strip() not in CONTENT_TYPES:
         return 415, f"Of gRPC the content types {' and '.join(sorted(CONTENT_TYPES))} are served"
     if scope["method"] != "POST":
         return 405, "gRPC is POST"
@@ -148,7 +155,8 @@ async def _reply(reply: HttpReply, response: Response) -> None:
     if status is None:
         # No dialect of gRPC is served, so another one had to answer.
         raise Fault(Code.UNIMPLEMENTED, "A2A is not served over gRPC here")
-    response.metadata = {name: value for name, value in reply.headers.items() if not name.startswith(OF_HTTP)}
+    if len(reply.headers) > 1:
+        response.metadata = {name: value for name, value in reply.headers.items() if not name.startswith(OF_HTTP)}
     if status == "0":
         await response.whole(reply.body, _ending(reply))
     else:
@@ -157,6 +165,6 @@ async def _reply(reply: HttpReply, response: Response) -> None:
 
 def _ending(reply: HttpReply) -> Fields:
     """The trailers of a reply: its status, and its metadata once more, for callers who look for it here."""
-    if len(reply.headers) == 1:
+    if reply.headers == PLAIN:
         return OK
     return fields({name: value for name, value in reply.headers.items() if not name.startswith("content-")})

@@ -61,6 +61,12 @@ async def test_what_is_not_served_is_unimplemented(app: Application, path: str) 
     assert (await post(app, path, framed(b""))).code == 12
 
 
+async def test_a_request_of_another_binding_is_no_call_in_disguise(stage: Stage, app: Application) -> None:
+    request = JsonRpc().encode_request(operations.SEND_MESSAGE, send(), TARGET)
+    assert (await post(app, "/", framed(request.body), headers={"a2a-version": "1.0"})).code == 12
+    assert stage.store.created == []
+
+
 async def test_without_a_dialect_of_grpc_all_is_unimplemented(stage: Stage) -> None:
     app = application(stage.service, (JsonRpc(),), ())
     assert (await post(app, PREFIX + "GetTask", framed(b""))).code == 12
