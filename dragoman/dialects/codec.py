@@ -93,6 +93,16 @@ class Codec(Generic[W, T]):
         names = "|".join(sorted({name for name in member_names(self._reader) if name}))
         return re.compile(f'"(?:{names or "_"})"'.encode())
 
+    @cached_property
+    def _aliases(self) -> tuple[bytes, ...]:
+        return tuple(f'"{name}"'.encode() for name in {*member_names(self._reader)} if "_" not in name)
+
+    def _has_alias(self, raw: bytes) -> bool:
+        for alias in self._aliases:  # noqa: SIM110 -- it is run with every text, and `any` would make a generator
+            if alias in raw:
+                return True
+        return False
+
     def decode(self, body: bytes | msgspec.Raw) -> T:
         """The canonical value of a JSON text.
 
@@ -103,7 +113,11 @@ class Codec(Generic[W, T]):
         """
         raw = bytes(body)
         plain = self._plain and (raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH or not self._deep(raw))
-        if plain and not ((self._aliased or _SNAKE.search(raw)) and self._other_names.search(raw)):
+        if (
+            plain
+            and not (_SNAKE.search(raw) and self._other_names.search(raw))
+            and not (self._aliased and self._has_alias(raw))
+        ):
             try:
                 return self._read(self._decoder.decode(raw))
             except _NOT_PLAIN:

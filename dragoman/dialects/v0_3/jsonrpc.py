@@ -58,7 +58,8 @@ class JsonRpc(JsonRpcBinding):
         return _Streamed(opened.id) if operation.streams else opened.id
 
     def encode_event(self, call: Call, event: StreamEvent, seq: int | None) -> bytes:
-        return super().encode_event(msgspec.structs.replace(call, reply_to=_id_in(call.reply_to)), event, seq)
+        plain = Call(call.operation, call.request, call.parameters, _id_in(call.reply_to))
+        return super().encode_event(plain, event, seq)
 
     def encode_stream_error(self, call: Call, error: A2AError) -> bytes:
         # Without a name: of an event named `error` the official Python SDK 1.3.0 reads no code.
