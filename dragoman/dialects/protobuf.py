@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from dragoman import _proto
 from dragoman.dialects.scalars import Findings
-from dragoman.errors import InvalidParamsError, ParseError, ReplyMalformed
+from dragoman.errors import ParseError, ReplyMalformed
 
 __all__ = [
     "ALWAYS",
@@ -83,13 +83,13 @@ class Flag(Row):
 
 
 class Record:
-    """A message that is one value, made by `make` from its members; `rule` says what is wrong with all together."""
+    """A message that is one value, made by `make` from its members; `tidy` has a look at them before."""
 
     def __init__(
-        self, make: Callable[..., Any], *fields: Row | Field, rule: Callable[[dict[str, Any]], str | None] | None = None
+        self, make: Callable[..., Any], *fields: Row | Field, tidy: Callable[[dict[str, Any]], None] | None = None
     ) -> None:
         self._make = make
-        self._rule = rule
+        self._tidy = tidy
         self._plain = [(field.name, field.wire) for field in fields if isinstance(field, Text | Flag)]
         self._fields: list[Any] = [field for field in fields if not isinstance(field, Text | Flag)]
         rows = [field for field in fields if isinstance(field, Row)]
@@ -116,10 +116,11 @@ class Record:
         for name, wire in self._required[found.strict]:
             if name not in members:
                 say(found, (path, wire), "is required")
-        complaint = None if self._rule is None else self._rule(members)
-        if complaint is not None:
-            say(found, path, complaint)
-        return None if found.violations else self._make(**members)
+        if found.violations:
+            return None
+        if self._tidy is not None:
+            self._tidy(members)
+        return self._make(**members)
 
     def write(self, value: Any, message: Any) -> None:
         for name, wire in self._plain:
@@ -180,17 +181,8 @@ class Codec:
                 raise ParseError(f"Invalid message: {error}") from None
             raise ReplyMalformed(f"The agent's answer cannot be read: {error}") from None
         if found.violations:
-            raise self._refusal(found)
+            raise found.refusal()
         return value
-
-    def _refusal(self, found: Findings) -> Exception:
-        violations = tuple(found.violations)
-        first = found.violations[0]
-        more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        what = f"{first.field or 'the whole'} {first.description}{more}"
-        if not self._strict:
-            return ReplyMalformed(f"The agent's answer cannot be read: {what}")
-        return InvalidParamsError(f"Invalid parameters: {what}", violations=violations)
 
     def encode(self, value: Any) -> bytes:
         """The serialized message; the same value gives the same message, but not always the same bytes."""

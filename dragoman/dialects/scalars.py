@@ -9,7 +9,7 @@ import msgspec
 import pybase64
 from msgspec import UNSET
 
-from dragoman.errors import FieldViolation
+from dragoman.errors import FieldViolation, InvalidParamsError, ReplyMalformed
 
 __all__ = [
     "AnyReader",
@@ -41,6 +41,15 @@ class Findings:
     def add(self, path: str, description: str) -> None:
         if len(self.violations) < MAX_VIOLATIONS:
             self.violations.append(FieldViolation(path, description))
+
+    def refusal(self) -> InvalidParamsError | ReplyMalformed:
+        """What to raise for the violations that there are: for a request, or for a reply."""
+        first = self.violations[0]
+        more = f" (and {len(self.violations) - 1} more)" if len(self.violations) > 1 else ""
+        what = f"{first.field or 'the whole'} {first.description}{more}"
+        if not self.strict:
+            return ReplyMalformed(f"The agent's answer cannot be read: {what}")
+        return InvalidParamsError(f"Invalid parameters: {what}", violations=self.violations)
 
 
 class Reader(ABC):

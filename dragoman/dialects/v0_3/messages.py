@@ -42,7 +42,7 @@ from dragoman.dialects.v0_3.shapes import (
     Final,
     Name,
     NewConfig,
-    unwrapped,
+    unwrap,
 )
 from dragoman.dialects.wellknown import EPOCH
 from dragoman.operations import Operation
@@ -149,7 +149,7 @@ class _Capabilities(Sub):
 
 
 _tasks = tasks_of(
-    Record(types.Part, METADATA, Content(), rule=unwrapped),
+    Record(types.Part, METADATA, Content(), tidy=unwrap),
     parts="content",
     status_message="update",
     message="msg",

@@ -26,7 +26,7 @@ __all__ = [
     "Final",
     "Name",
     "NewConfig",
-    "unwrapped",
+    "unwrap",
 ]
 
 TASK = re.compile(r"tasks/(.+)", re.DOTALL)
@@ -95,13 +95,12 @@ def _base64_in(given: bytes) -> str:
     return text
 
 
-def unwrapped(members: dict[str, Any]) -> str | None:
+def unwrap(members: dict[str, Any]) -> None:
     """Takes data out of the object that it is in only because data have to be one."""
     data, metadata = members.get("data"), members.get("metadata")
     if metadata and metadata.get(VALUE_ALONE) is True and data is not None and "value" in data:
         members["data"] = data["value"]
         members["metadata"] = {name: value for name, value in metadata.items() if name != VALUE_ALONE} or None
-    return None
 
 
 class Final:
