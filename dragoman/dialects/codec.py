@@ -17,7 +17,7 @@ from dragoman.dialects.liberal import (
     reader_of,
 )
 from dragoman.dialects.scalars import Findings
-from dragoman.errors import A2AError, FieldViolation, InvalidParamsError, ParseError, ReplyMalformed
+from dragoman.errors import A2AError, InvalidParamsError, ParseError, ReplyMalformed
 
 __all__ = ["Codec", "parse_json"]
 
@@ -160,7 +160,7 @@ class Codec(Generic[W, T]):
             except _NOT_PLAIN as error:
                 named = len(error.args) == 2 and isinstance(error, Irregular)  # noqa: PLR2004 -- member and description
                 found.add(*error.args) if named else found.add("", f"cannot be read: {error}".rstrip(": "))
-        raise self._refusal(tuple(found.violations))
+        raise found.refusal()
 
     def respelled(self, read: Callable[[Any], Any], write: Callable[[Any], Any]) -> "Codec[Any, T]":
         """The codec of a dialect that spells this one's members in another way.
@@ -172,11 +172,3 @@ class Codec(Generic[W, T]):
             return write(msgspec.to_builtins(self.write(value)))
 
         return Codec(self.wire, self._read, written, strict=self._strict, rules=self._rules, shape=read, plain=False)
-
-    def _refusal(self, violations: tuple[FieldViolation, ...]) -> Exception:
-        first = violations[0]
-        more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        what = f"{first.field or 'the whole'} {first.description}{more}"
-        if not self._strict:
-            return ReplyMalformed(f"The agent's answer cannot be read: {what}")
-        return InvalidParamsError(f"Invalid parameters: {what}", violations=violations)
