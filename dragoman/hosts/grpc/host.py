@@ -80,9 +80,6 @@ class GrpcHost:
             await _reply(answer, response)
 
     async def _answer(self, scope: Scope, path: str, headers: dict[str, str], receive: Receive) -> HttpReply | Stream:
-        if len(path) <= 1:
-            # The address of another binding, whose requests are not taken for calls here.
-            raise Fault(Code.UNIMPLEMENTED, "A path of gRPC has a service and a method")
         limit, seconds = self._max_bytes, self._calls.service.limits.body_timeout
         try:
             body = await read_body(scope, headers, receive, limit + PREFIX_BYTES, seconds)
@@ -153,8 +150,8 @@ async def _refuse(status: int, why: str, send: Send) -> None:
 async def _reply(reply: HttpReply, response: Response) -> None:
     status = reply.headers.get("grpc-status")
     if status is None:
-        # No dialect of gRPC is served, so another one had to answer.
-        raise Fault(Code.UNIMPLEMENTED, "A2A is not served over gRPC here")
+        # The path is another binding's, or no dialect of gRPC is served: another dialect refused the content type.
+        raise Fault(Code.UNIMPLEMENTED, "There is no such service here")
     if len(reply.headers) > 1:
         response.metadata = {name: value for name, value in reply.headers.items() if not name.startswith(OF_HTTP)}
     if status == "0":
