@@ -111,12 +111,14 @@ def _result(answer: dict[str, Any]) -> Any:
 
 
 @asynccontextmanager
-async def running_program(argv: Sequence[str], root: Path, log: Path) -> AsyncGenerator[PeerProgram]:
+async def running_program(
+    argv: Sequence[str], root: Path, log: Path, environment: Mapping[str, str]
+) -> AsyncGenerator[PeerProgram]:
     """Runs a client program from `root` until the block ends. What it says besides goes to `log`."""
     with log.open("wb") as noise:
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *argv, stdin=pipe, stdout=pipe, stderr=noise, cwd=root, limit=1 << 24
+            *argv, stdin=pipe, stdout=pipe, stderr=noise, cwd=root, env=environment, limit=1 << 24
         )
         program = PeerProgram(process)
         listening = asyncio.create_task(program.listen())

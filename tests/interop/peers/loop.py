@@ -12,6 +12,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import asdict
 from typing import Any
 
+import grpc
+
 from tests.interop.words import Caller, Say, Seen
 
 STREAMS = ("stream", "subscribe")
@@ -61,6 +63,13 @@ class Program:
         except Exception as error:  # noqa: BLE001 -- whatever broke is what the scenario is told
             known = self._caller.name_of(error) if self._caller else None
             tell(n=number, error=known, trace=traceback.format_exc())
+
+
+def channels(url: str) -> Callable[[str], grpc.aio.Channel]:
+    """What makes gRPC channels to an agent whose card is at this URL: with TLS if that has it."""
+    if url.startswith("https:"):
+        return lambda address: grpc.aio.secure_channel(address, grpc.ssl_channel_credentials())
+    return grpc.aio.insecure_channel
 
 
 def tell(**line: object) -> None:

@@ -24,7 +24,7 @@ from a2a.types import (
 )
 from a2a.types import Part as SdkPart
 
-from tests.interop.peers.loop import serve
+from tests.interop.peers.loop import channels, serve
 from tests.interop.words import Event, Part, Say, Seen, text_of
 
 CODES = {
@@ -155,7 +155,7 @@ async def opened(url: str, version: str, binding: str) -> AsyncIterator[PythonZe
                 ClientConfig(
                     streaming=streaming,
                     httpx_client=http,
-                    grpc_channel_factory=grpc.aio.insecure_channel,
+                    grpc_channel_factory=channels(url),
                     supported_transports=[TransportProtocol(binding)] if binding else [],
                 )
             ).create(card)

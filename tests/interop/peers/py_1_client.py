@@ -4,7 +4,6 @@ import base64
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-import grpc
 import httpx
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.types import (
@@ -25,7 +24,7 @@ from a2a.types import Part as SdkPart
 from a2a.utils.errors import A2AError
 from google.protobuf import json_format
 
-from tests.interop.peers.loop import serve
+from tests.interop.peers.loop import channels, serve
 from tests.interop.words import Event, Page, Part, Say, Seen
 
 
@@ -155,7 +154,7 @@ async def opened(url: str, version: str, binding: str) -> AsyncIterator[PythonOn
             ClientConfig(
                 streaming=streaming,
                 supported_protocol_bindings=[binding] if binding else [],
-                grpc_channel_factory=grpc.aio.insecure_channel,
+                grpc_channel_factory=channels(url),
             )
         ).create(card)
         for streaming in (False, True)
