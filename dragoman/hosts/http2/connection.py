@@ -4,6 +4,7 @@ import asyncio
 from asyncio import TimerHandle, Transport
 from typing import Any, cast
 
+from dragoman.hosts.http1.connection import address
 from dragoman.hosts.http2 import frames
 from dragoman.hosts.http2.frames import CANCEL, ENHANCE_YOUR_CALM, NO_ERROR, ConnectionFault
 from dragoman.hosts.http2.guard import Guard
@@ -38,7 +39,7 @@ class Http2(asyncio.Protocol):
         self._site = site
         self._limits = limits
         times = site.limits
-        self._period = min(times.idle, times.head_timeout, limits.stall) / TICKS
+        self._period = min(times.idle, times.head_timeout, times.stall) / TICKS
         self._timer: TimerHandle | None = None
         self.over = False
         """The last frame is written; what still comes is dropped."""
@@ -131,18 +132,26 @@ class Http2(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Says the last, and lets the peer read it: a socket closed with bytes unread would take the answer back."""
+        """Lets the peer read what was said last: a socket closed with bytes unread would take it back."""
         self.over = True
         self.outlet.flush()
         self.outlet.close()
         self._requests.lose_all()
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._site.loop.call_later(self._limits.linger, self._transport.abort)
+        self._let_go(self._site.loop.time() + self._site.limits.stall)
         if self._transport.can_write_eof():
             self._transport.write_eof()
         else:
             self._transport.close()
+
+    def _let_go(self, end: float) -> None:
+        """Waits for the peer to take what was written, `end` at the latest, and a little for it to close."""
+        loop = self._site.loop
+        if loop.time() < end and self._transport.get_write_buffer_size():
+            self._timer = loop.call_later(self._limits.linger, self._let_go, end)
+        else:
+            self._timer = loop.call_later(self._limits.linger, self._transport.abort)
 
     # Times.
 
@@ -152,7 +161,7 @@ class Http2(asyncio.Protocol):
         waiting, outlet = self._receiver.waiting_since, self.outlet
         if waiting is not None and now - waiting >= site.limits.head_timeout:
             self._end(ENHANCE_YOUR_CALM, "too slow")
-        elif outlet.paused and now - outlet.paused_since >= self._limits.stall:
+        elif outlet.paused and now - outlet.paused_since >= self._site.limits.stall:
             self.over = True
             self._transport.abort()
         elif self._idle(now) >= site.limits.idle:
@@ -168,7 +177,7 @@ class Http2(asyncio.Protocol):
 
     def _drop_stalled(self, now: float) -> None:
         for stream in list(self._requests.open.values()):
-            if stream.pending is not None and now - stream.moved >= self._limits.stall:
+            if stream.pending is not None and now - stream.moved >= self._site.limits.stall:
                 self._requests.reset(stream, CANCEL)
 
 
@@ -179,14 +188,6 @@ def _scope(transport: Transport) -> dict[str, Any]:
         "http_version": "2",
         "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
         "root_path": "",
-        "client": _address(transport.get_extra_info("peername")),
-        "server": _address(transport.get_extra_info("sockname")),
+        "client": address(transport.get_extra_info("peername")),
+        "server": address(transport.get_extra_info("sockname")),
     }
-
-
-def _address(name: Any) -> tuple[str, int] | None:
-    """Host and port; None for what has no such address."""
-    if not isinstance(name, tuple):
-        return None
-    host, port, *_ = cast("tuple[str, int]", name)
-    return host, port

@@ -6,7 +6,9 @@ the rest of the block for each field; this one stops in time.
 
 import re
 from collections.abc import Iterable
+from email.utils import formatdate
 from functools import lru_cache
+from time import time
 
 from hpack.exceptions import HPACKError
 from hpack.hpack import encode_integer
@@ -15,7 +17,16 @@ from hpack.table import HeaderTable
 
 from dragoman.hosts.http2.frames import COMPRESSION_ERROR, ConnectionFault
 
-__all__ = ["EMPTY_TABLE", "OF_A_CONNECTION", "TOKEN", "Field", "FieldReader", "encoded_fields", "encoded_status"]
+__all__ = [
+    "EMPTY_TABLE",
+    "OF_A_CONNECTION",
+    "TOKEN",
+    "Field",
+    "FieldReader",
+    "encoded_date",
+    "encoded_fields",
+    "encoded_status",
+]
 
 Field = tuple[bytes, bytes]
 
@@ -147,6 +158,16 @@ def _string(block: bytes, at: int) -> tuple[bytes, int]:
 def encoded_status(status: int) -> bytes:
     """The `:status` field, encoded."""
     return _literal(b":status", b"%d" % status)
+
+
+def encoded_date() -> bytes:
+    """The `date` field of now, encoded (RFC 9110 section 6.6.1)."""
+    return _date(int(time()))
+
+
+@lru_cache(1)
+def _date(now: int) -> bytes:
+    return _literal(b"date", formatdate(now, usegmt=True).encode("ascii"))
 
 
 def encoded_fields(fields: Iterable[Iterable[bytes]]) -> bytes:

@@ -15,7 +15,8 @@ LARGEST_KNOWN = 4096
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+").fullmatch
 _BAD_VALUE = re.compile(rb"[\0\r\n]|\A[ \t]|[ \t]\Z").search
-_TARGET = re.compile(rb"/[!-~]*|\*").fullmatch
+_TARGET = re.compile(rb"/[!-\"$-~]*|\*").fullmatch
+"""Without a fragment, which is the client's own business."""
 _AUTHORITY = re.compile(rb"[!-?A-~]*").fullmatch
 """No user information, so no at sign."""
 _DIGITS = re.compile(rb"[0-9]{1,18}").fullmatch

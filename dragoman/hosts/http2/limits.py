@@ -13,7 +13,8 @@ class Allowance(msgspec.Struct, frozen=True):
 
 
 class Http2Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Beside what `ConnectionLimits` says of heads, idling and slow readers. Times in seconds, sizes in bytes.
+    """Beside what `ConnectionLimits` says of heads, idling and slow readers: a stream whose window the peer keeps shut
+    for as long as `stall` is cancelled. Times in seconds, sizes in bytes.
 
     What one connection can make us keep, with the defaults of both: `connection_window` of bodies that the application
     has not read; for each of `max_running` requests a head of at most `max_head_bytes` (and what Python adds, about
@@ -38,11 +39,8 @@ class Http2Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Frames that one header block may have after its first."""
     max_control_frames: int = 1000
     """Answers (acknowledgements, resets, window updates) that wait while the peer reads nothing."""
-    stall: float = 60.0
-    """Without progress: a response whose windows the peer keeps shut is cancelled, a connection that takes no bytes
-    is dropped."""
     linger: float = 1.0
-    """What the peer still sends is read and dropped so long after a fatal error, so that it can read the GOAWAY."""
+    """What the peer still sends is read and dropped so long after the last frame, so that it can read that."""
 
     resets: Allowance = Allowance(500, 50)
     """Of streams by the peer: rapid reset."""

@@ -57,7 +57,7 @@ class Requests:
         scope: dict[str, Any] = {
             **self._scope,
             **head.scope,
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
             "headers": head.headers.copy(),
             "extensions": {"http.response.trailers": {}},
             "state": self.site.state.copy(),

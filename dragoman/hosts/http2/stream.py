@@ -10,7 +10,7 @@ from logging import getLogger
 from typing import Any, Protocol
 
 from dragoman.hosts.http2.credit import Credit
-from dragoman.hosts.http2.fields import encoded_fields, encoded_status
+from dragoman.hosts.http2.fields import encoded_date, encoded_fields, encoded_status
 from dragoman.hosts.http2.frames import CANCEL, FLOW_CONTROL_ERROR, INTERNAL_ERROR, PROTOCOL_ERROR, StreamFault
 from dragoman.hosts.http2.head import Head
 from dragoman.hosts.http2.outlet import Outlet
@@ -191,7 +191,7 @@ class Stream:
             raise RuntimeError(f"{kind} does not come here: the response is {response.name}")
 
     def _start(self, status: int, headers: Iterable[Iterable[bytes]], *, trailers: bool) -> None:
-        block = encoded_status(status) + encoded_fields(headers)
+        block = encoded_status(status) + encoded_fields(headers) + encoded_date()
         if self._owner.site.hsts is not None:
             block += encoded_fields([(b"strict-transport-security", self._owner.site.hsts)])
         self._trailers = [] if trailers else None

@@ -4,6 +4,7 @@ import asyncio
 from asyncio import AbstractEventLoop, StreamReader, StreamWriter
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from struct import pack, unpack
 from typing import Any, NamedTuple, cast
 
@@ -84,8 +85,8 @@ class Clock:
     def time(self) -> float:
         return self._now
 
-    def call_later(self, delay: float, callback: Callable[..., object]) -> _Handle:
-        self._due.append(_Handle(self._now + delay, callback))
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> _Handle:
+        self._due.append(_Handle(self._now + delay, partial(callback, *args)))
         return self._due[-1]
 
     def advance(self, seconds: float) -> None:
@@ -145,7 +146,7 @@ class Peer:
             found += more
 
     async def answer(self, stream: int) -> tuple[dict[str, str], bytes]:
-        """The response: its fields, those of trailers and interim responses with them, and its body."""
+        """The response: its fields without the date, those of trailers and interim responses with them, its body."""
         fields: dict[str, str] = {}
         body = b""
         while True:
@@ -158,6 +159,7 @@ class Peer:
             elif found.stream == stream:
                 body += found.payload
             if found.stream == stream and found.flags & h2.END_STREAM:
+                fields.pop("date", None)
                 return fields, body
 
     async def get(self, stream: int, path: str = "/") -> tuple[dict[str, str], bytes]:

@@ -1,13 +1,12 @@
 """How connections end: gently, at once, and because a peer takes too long."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from dragoman.hosts.binding import Receive, Scope, Send
 from dragoman.hosts.http2 import frames as h2
-from dragoman.hosts.http2.limits import Http2Limits
 from dragoman.hosts.site import ConnectionLimits
 from tests.unit.hosts.http2.apps import flood, forever, hello
 from tests.unit.hosts.http2.peer import GET, POST, Peer, Server, frame, rst, serving, update
@@ -108,8 +107,7 @@ async def gone(server: Server) -> None:
 
 # Time, as the connections see it, passes here only as told.
 
-LIMITS = ConnectionLimits(idle=100.0, head_timeout=20.0)
-HTTP2 = Http2Limits(stall=60.0)
+LIMITS = ConnectionLimits(idle=100.0, head_timeout=20.0, stall=60.0)
 
 
 async def closed_after(server: Server, peer: Peer, seconds: float, code: int) -> None:
@@ -123,14 +121,14 @@ async def closed_after(server: Server, peer: Peer, seconds: float, code: int) ->
 
 @pytest.mark.parametrize("greeting", [b"", h2.PREFACE[:10], h2.PREFACE, h2.PREFACE + frame(h2.SETTINGS, size=6)])
 async def test_a_greeting_that_does_not_come_ends_the_connection(greeting: bytes) -> None:
-    async with serving(hello, LIMITS, HTTP2, frozen=True) as server, server.raw() as peer:
+    async with serving(hello, LIMITS, frozen=True) as server, server.raw() as peer:
         await peer.write(greeting)
         await peer.next(h2.SETTINGS)
         await closed_after(server, peer, 20, h2.ENHANCE_YOUR_CALM)
 
 
 async def test_a_head_that_comes_too_slowly_ends_the_connection() -> None:
-    async with serving(hello, LIMITS, HTTP2, frozen=True) as server, server.peer() as peer:
+    async with serving(hello, LIMITS, frozen=True) as server, server.peer() as peer:
         await peer.alive()
         await peer.write(frame(h2.HEADERS, h2.END_STREAM, 1, b"\x82"))
         await received(server)
@@ -148,14 +146,14 @@ async def received(server: Server) -> None:
 
 
 async def test_a_frame_that_is_never_whole_ends_the_connection() -> None:
-    async with serving(hello, LIMITS, HTTP2, frozen=True) as server, server.peer() as peer:
+    async with serving(hello, LIMITS, frozen=True) as server, server.peer() as peer:
         await peer.write(frame(h2.PING, 0, 0, b"1234", size=8))
         await received(server)
         await closed_after(server, peer, 20, h2.ENHANCE_YOUR_CALM)
 
 
 async def test_slow_frames_are_no_fault_while_each_comes_in_time() -> None:
-    async with serving(forever, LIMITS, HTTP2, frozen=True) as server, server.peer() as peer:
+    async with serving(forever, LIMITS, frozen=True) as server, server.peer() as peer:
         await peer.write(peer.head(1, POST, h2.END_HEADERS))
         half = frame(h2.DATA, 0, 1, b"1234")
         await peer.write(half[:10])
@@ -168,7 +166,7 @@ async def test_slow_frames_are_no_fault_while_each_comes_in_time() -> None:
 
 
 async def test_an_idle_connection_is_closed_in_time() -> None:
-    async with serving(hello, LIMITS, HTTP2, frozen=True) as server, server.peer() as peer:
+    async with serving(hello, LIMITS, frozen=True) as server, server.peer() as peer:
         for stream in (1, 3):
             await peer.get(stream)
             server.clock.advance(90)
@@ -177,7 +175,7 @@ async def test_an_idle_connection_is_closed_in_time() -> None:
 
 
 async def test_a_connection_with_a_request_is_not_idle() -> None:
-    async with serving(forever, LIMITS, HTTP2, frozen=True) as server, server.peer() as peer:
+    async with serving(forever, LIMITS, frozen=True) as server, server.peer() as peer:
         await peer.write(peer.head(1, GET))
         assert await peer.alive()
         server.clock.advance(10_000)
@@ -188,7 +186,7 @@ async def test_a_connection_with_a_request_is_not_idle() -> None:
 
 
 async def test_a_response_that_nobody_takes_is_cancelled() -> None:
-    async with serving(flood, LIMITS, HTTP2, frozen=True) as server, server.peer({INITIAL_WINDOW: 10}) as peer:
+    async with serving(flood, LIMITS, frozen=True) as server, server.peer({INITIAL_WINDOW: 10}) as peer:
         await peer.write(peer.head(1, [*GET[:2], (":path", "/1000"), GET[3]]))
         assert await peer.alive()
         server.clock.advance(59)
@@ -203,7 +201,7 @@ async def test_a_response_that_nobody_takes_is_cancelled() -> None:
 
 
 async def test_a_peer_that_takes_no_bytes_at_all_is_dropped() -> None:
-    async with serving(flood, LIMITS, HTTP2, frozen=True) as server, server.peer() as peer:
+    async with serving(flood, LIMITS, frozen=True) as server, server.peer() as peer:
         assert await peer.alive()
         server.connections[0].outlet.pause()  # as the transport does when the peer reads nothing
         server.clock.advance(59)
@@ -214,10 +212,29 @@ async def test_a_peer_that_takes_no_bytes_at_all_is_dropped() -> None:
 
 
 async def test_a_peer_that_does_not_go_after_a_fault_is_dropped() -> None:
-    async with serving(hello, LIMITS, HTTP2, frozen=True) as server, server.peer() as peer:
+    async with serving(hello, LIMITS, frozen=True) as server, server.peer() as peer:
         await peer.write(frame(h2.PING, 0, 1, bytes(8)))
         assert await peer.fault() == h2.PROTOCOL_ERROR
         await peer.write(peer.head(1, GET))
         assert server.site.connections
         server.clock.advance(1)
         await gone(server)
+
+
+@pytest.mark.parametrize("patient", [True, False])
+async def test_a_gentle_close_waits_for_slow_readers_of_what_was_answered_but_not_for_ever(patient: bool) -> None:
+    size, limits = 16_777_216, ConnectionLimits(idle=100.0, stall=60.0, high_water=1 << 30)
+    async with serving(flood, limits, frozen=True) as server, server.peer({INITIAL_WINDOW: 2**31 - 1}) as peer:
+        transport = cast("asyncio.Transport", peer.writer.transport)
+        await peer.alive()
+        transport.pause_reading()
+        await peer.write(update(0, 2**31 - 1 - 65_535), peer.head(1, [*GET[:2], (":path", f"/{size}"), GET[3]]))
+        await received(server)
+        server.connections[0].close_gently()
+        server.clock.advance(50 if patient else 62)
+        await received(server)
+        transport.resume_reading()
+        if patient:
+            assert len((await peer.answer(1))[1]) == size
+        else:
+            assert sum(len(found.payload) for found in await peer.rest()) < size

@@ -107,6 +107,7 @@ MALFORMED: dict[str, list[Field]] = {
     "a path without a slash": [*LEAST[:2], (b":path", b"a")],
     "a path with a space": [*LEAST[:2], (b":path", b"/a b")],
     "a path that is not ASCII": [*LEAST[:2], (b":path", "/ä".encode())],
+    "a path with a fragment": [*LEAST[:2], (b":path", b"/a#b")],
     "a star for GET": [*LEAST[:2], (b":path", b"*")],
     "a method that is no token": [(b":method", b"G T"), *LEAST[1:]],
     "a pseudo-header twice": [*LEAST, LEAST[0]],

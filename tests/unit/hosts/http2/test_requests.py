@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from typing import Any
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any, cast
 
 import pytest
 
@@ -25,7 +27,7 @@ async def test_the_scope_is_that_of_asgi() -> None:
         assert scopes == [
             {
                 "type": "http",
-                "asgi": {"version": "3.0", "spec_version": "2.3"},
+                "asgi": {"version": "3.0", "spec_version": "2.4"},
                 "http_version": "2",
                 "method": "GET",
                 "scheme": "http",
@@ -120,6 +122,14 @@ async def test_a_body_may_be_any_kind_of_bytes() -> None:
 
     async with serving(app) as server, server.peer() as peer:
         assert (await peer.get(1))[1] == b"ab"
+
+
+async def test_an_answer_has_its_date() -> None:
+    async with serving(hello) as server, server.peer() as peer:
+        before = int(time())
+        await peer.write(peer.head(1, GET))
+        fields = dict(cast("Headers", peer.decoder.decode((await peer.next(h2.HEADERS)).payload)))
+        assert before <= parsedate_to_datetime(fields["date"]).timestamp() <= time()
 
 
 async def test_answers_over_tls_carry_the_promise_of_tls() -> None:
