@@ -23,7 +23,7 @@ _HEAD = """\
 What `make interop` found; a test holds this page to every run. Each official SDK runs in a process and an environment
 of its own, as client of our server and as server of our client. Every cell goes through the same scenario and is held
 to the same expectation. A column is a release of an SDK in one protocol version; the three signs of a cell stand for
-JSON-RPC, HTTP+JSON and gRPC, in this order. Other tests have every client call our server over TLS, and every client and
+JSON-RPC, HTTP+JSON and gRPC, in this order. Beside that, every client calls our server over TLS, and every client and
 server find a way to talk when nobody asks for a version or a binding.
 
 ✓ what is seen is what is expected · - the protocol version has no such thing · a number: the limit below explains it
