@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
@@ -25,6 +25,8 @@ __all__ = [
 
 MAX_VIOLATIONS = 20
 INT32 = 2**31 - 1
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Findings:
@@ -161,7 +163,7 @@ class TimeReader(Reader):
 def _utc(value: Any) -> datetime:
     milliseconds = _whole(value)
     if milliseconds is not None:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+        return _EPOCH + timedelta(milliseconds=milliseconds)
     moment: datetime = msgspec.convert(value, Annotated[datetime, msgspec.Meta(tz=True)])
     return moment.astimezone(UTC)
 

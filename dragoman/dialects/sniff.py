@@ -74,9 +74,11 @@ def _sending(given: dict[str, Any]) -> Line | None:
     role = message.get("role")
     if isinstance(role, str) and role.startswith("ROLE_"):
         return OLD if "content" in message else FINAL
-    of_parts = (line for line in map(_part, parts) if line is not None)
-    found: Line | None = _configured(_members(given.get("configuration"))) or next(of_parts, None)
-    return DRAFT if found is None and isinstance(role, str) and role.islower() else found
+    holders: list[Line | None] = [_configured(_members(given.get("configuration"))), *[_part(part) for part in parts]]
+    for found in holders:
+        if found is not None:
+            return found
+    return DRAFT if isinstance(role, str) and role.islower() else None
 
 
 def _configured(configuration: dict[str, Any]) -> Line | None:

@@ -127,6 +127,7 @@ def list_tasks(given: Members) -> Members:
 def create_push_config(given: Members) -> Members:
     """What the proto of the draft takes, with the task named as its text has it too."""
     return {
+        **{name: given[name] for name in ("tenant",) if name in given},
         "taskId": given["taskId"],
         "parent": f"tasks/{given['taskId']}",
         "configId": given.get("id", ""),

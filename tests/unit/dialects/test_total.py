@@ -12,6 +12,9 @@ import msgspec
 import pytest
 
 from dragoman.dialects.base import Call, Dialect, HttpReply, HttpRequest, Refusal, Target
+from dragoman.dialects.draft.jsonrpc import JsonRpc as DraftJsonRpc
+from dragoman.dialects.draft.rest import Rest as DraftRest
+from dragoman.dialects.every import every_dialect
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.dialects.v1_0.jsonrpc import JsonRpc
 from dragoman.dialects.v1_0.rest import Rest
@@ -19,8 +22,8 @@ from dragoman.errors import A2AError, ReplyMalformed
 from dragoman.operations import OPERATIONS
 from tests.unit.dialects import samples
 
-DIALECTS: tuple[Dialect, ...] = (JsonRpc(), Rest())
-NEGOTIATOR = Negotiator(DIALECTS)
+DIALECTS: tuple[Dialect, ...] = (JsonRpc(), Rest(), DraftJsonRpc(), DraftRest())
+NEGOTIATOR = Negotiator(every_dialect())
 MUTATIONS = 7000
 """For each dialect."""
 
@@ -115,7 +118,7 @@ def mutated(random_: random.Random, request: HttpRequest) -> HttpRequest:
     return changed
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.binding)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.key)
 def test_every_mutation_of_a_valid_request_has_an_answer(dialect: Dialect) -> None:
     random_ = random.Random(20260131)
     valid = [
@@ -145,7 +148,7 @@ def assert_answered(dialect: Dialect, refusal: Refusal) -> None:
     msgspec.json.decode(reply.body)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.binding)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.key)
 def test_every_mutation_of_a_reply_is_read_or_refused(dialect: Dialect) -> None:
     random_ = random.Random(20260201)
     valid: list[tuple[Any, HttpReply]] = []

@@ -1,5 +1,6 @@
 """The 1.0 draft: the examples of its own text, and what it spells otherwise than 1.0."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -184,6 +185,13 @@ def test_states_are_lower_kebab_case_and_final_follows_from_them(state: types.Ta
     assert shown["final"] is (state.terminal or state is types.TaskState.INPUT_REQUIRED)
     back = REST.decode_event(operations.SUBSCRIBE_TO_TASK, msgspec.json.encode({"statusUpdate": shown}))
     assert back == event
+
+
+@pytest.mark.parametrize("milliseconds", [0, 1, 1769860800250, 8615203200001, -1])
+def test_milliseconds_are_exact(milliseconds: int) -> None:
+    request = decoded(HttpRequest("GET", "/v1/tasks", f"lastUpdatedAfter={milliseconds}"))
+    elapsed = request.status_timestamp_after - datetime(1970, 1, 1, tzinfo=UTC)
+    assert elapsed == timedelta(milliseconds=milliseconds)
 
 
 def test_a_list_without_a_length_has_no_history_and_its_filter_is_in_milliseconds() -> None:
