@@ -132,9 +132,6 @@ class Dialer:
             dialing.exception()  # Told to those who wait, if any still do.
 
     async def _dial(self) -> _Line:
-        if self._line is not None and _has_failed(self._line.channel):
-            # It would wait before it tries again.
-            await self._give_up(self._line)
         try:
             async with asyncio.timeout(self._options.connect_timeout):
                 if self._line is None:
@@ -148,7 +145,9 @@ class Dialer:
         return self._line
 
     async def _give_up(self, line: _Line) -> None:
-        """Streams may still run over a connection that takes no new calls; the last of them closes it."""
+        """Left alone gRPC would wait before it tries again, so the next call begins anew. Streams may still
+        run over a connection that takes no new calls; the last of them closes it.
+        """
         self._line = None
         if line.calls:
             self._replaced.add(line)
@@ -217,10 +216,6 @@ def _field(name: str, value: str) -> tuple[str, str | bytes]:
 
 def _is_connected(channel: Any) -> bool:
     return bool(channel.get_state(try_to_connect=True).name == CONNECTED)
-
-
-def _has_failed(channel: Any) -> bool:
-    return channel.get_state().name in FAILED
 
 
 async def _until_connected(channel: Any) -> None:
