@@ -81,7 +81,9 @@ def object_of(error: A2AError) -> dict[str, Any]:
         sendable(name): sendable(value) if isinstance(value, str) else value for name, value in error.details.items()
     }
     if error.violations:
-        details["errors"] = [{"field": one.field, "message": sendable(one.description)} for one in error.violations]
+        details["errors"] = [
+            {"field": sendable(one.field), "message": sendable(one.description)} for one in error.violations
+        ]
     return details
 
 
