@@ -135,14 +135,14 @@ def test_every_path_leads_to_its_operation(dialect: GrpcBinding) -> None:
 @each_row
 def test_every_error_crosses_the_wire(row: Status, dialect: GrpcBinding) -> None:
     violations = (FieldViolation("a.b[0]", "is odd"),)
-    sent = row.error("what happened: 100 %, é", details={"taskId": "t", "n": 1}, violations=violations)
+    sent = row.error("what happened: 100 %41, é", details={"taskId": "t", "n": 1}, violations=violations)
     reply = dialect.encode_error(sent, None)
     assert reply.status == 200
     assert reply.body == b""
     with pytest.raises(row.error) as caught:
         dialect.decode_result(operations.GET_TASK, reply)
     assert type(caught.value) is row.error
-    assert caught.value.message == "what happened: 100 %, é"
+    assert caught.value.message == "what happened: 100 %41, é"
     assert caught.value.details == {"taskId": "t", "n": "1"}
     assert caught.value.violations == violations
 

@@ -190,3 +190,11 @@ def test_extensions_are_named_in_the_metadata_of_the_version() -> None:
         call = OLD.decode_request(HttpRequest("POST", old.path, "", headers, old.body))
         assert isinstance(call, Call)
         assert call.parameters.extensions == ("urn:a",)
+
+
+@pytest.mark.parametrize("dialect", [NEW, OLD, DRAFT], ids=lambda dialect: dialect.key)
+def test_a_message_without_fields_is_there_all_the_same(dialect: GrpcBinding) -> None:
+    nobody = msgspec.structs.replace(samples.CARD, provider=types.AgentProvider(organization="", url=""))
+    call = Call(operations.GET_EXTENDED_AGENT_CARD, None, types.ServiceParameters())
+    card = dialect.decode_result(call.operation, dialect.encode_result(call, nobody))
+    assert card.provider == nobody.provider
