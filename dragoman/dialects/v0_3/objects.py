@@ -8,9 +8,9 @@ Deviations from the canonical values:
 
 * names of states and roles are lower case (JSON-RPC) or those of the proto, with `TASK_STATE_CANCELLED` (HTTP+JSON);
   a state that is not specified is called `unknown`;
-* a file is an object inside its part. HTTP+JSON has its bytes as base64 of base64 text, as the official Python SDK
-  and the Go SDK have them and nothing else is read by them. The JavaScript SDK sends bytes as they are: they are read
-  too, unless they look like base64 text themselves, and what it gets it does not decode;
+* a file is an object inside its part. HTTP+JSON has its bytes as base64 of base64 text: the official Python and Go SDKs
+  write that and read nothing else. Bytes as they are, which the JavaScript SDK sends, are read too, unless they look
+  like base64 text themselves;
 * data is an object. Any other value stands in one under `value`, and the metadata of the part say `data_part_compat`,
   as the compatibility layer of the official Python SDK has it;
 * a status event says whether it is `final`: of a turn, which ends with the task or when that asks for input;
