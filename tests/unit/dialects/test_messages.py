@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pybase64
 import pytest
 
@@ -10,6 +11,7 @@ from dragoman import _proto, errors, operations, types
 from dragoman.dialects.base import Call, HttpReply, HttpRequest, Refusal, Target
 from dragoman.dialects.grpc import GrpcBinding, error_headers
 from dragoman.errors import ReplyMalformed
+from tests.unit.dialects import samples
 from tests.unit.dialects.grpc_messages import (
     DRAFT,
     NEW,
