@@ -11,6 +11,8 @@ __all__ = ["EventReader", "ServerSentEvent", "frame"]
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+# U+0085, U+2028 and U+2029.
+_LINE_END_TO_SOME = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -23,10 +25,19 @@ class ServerSentEvent(msgspec.Struct, frozen=True):
 
 
 def frame(data: bytes, *, seq: int | None = None, event: str | None = None) -> bytes:
-    """One event with one line of data; `data` must have no line end in it, which JSON as we write it never has."""
+    """One event with one line of data: JSON without a line end in it, as we write it.
+
+    Characters that only some readers take for a line end, those of httpx among them, are escaped.
+    """
+    if not data.isascii():
+        data = _LINE_END_TO_SOME.sub(_escaped, data)
     name = b"" if event is None else b"event: %b\n" % event.encode()
     number = b"" if seq is None else b"id: %d\n" % seq
     return b"%b%bdata: %b\n\n" % (number, name, data)
+
+
+def _escaped(found: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(found[0].decode())
 
 
 class EventReader:

@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,11 +74,18 @@ def test_many_short_events_are_no_long_one() -> None:
 
 
 @given(
-    data=st.text(st.characters(codec="utf-8", exclude_characters="\r\n")),
+    value=st.text(st.characters(codec="utf-8")),
     seq=st.none() | st.integers(0, 2**60),
     event=st.none() | st.sampled_from(["error", "ping"]),
 )
-def test_what_is_framed_is_read_back(data: str, seq: int | None, event: str | None) -> None:
-    framed = b": a sign of life\n\n" + frame(data.encode(), seq=seq, event=event)
+def test_what_is_framed_is_read_back(value: str, seq: int | None, event: str | None) -> None:
+    framed = b": a sign of life\n\n" + frame(msgspec.json.encode(value), seq=seq, event=event)
     (read,) = EventReader().feed(framed)
-    assert read == ServerSentEvent(data, event or "message", "" if seq is None else str(seq))
+    assert msgspec.json.decode(read.data) == value
+    assert (read.event, read.id) == (event or "message", "" if seq is None else str(seq))
+
+
+def test_a_frame_has_no_character_that_any_reader_could_take_for_a_line_end() -> None:
+    text = "".join(map(chr, [*range(0x100), *range(0x2000, 0x2100), 0x1F600]))
+    framed = frame(msgspec.json.encode(text))
+    assert len(framed.decode().splitlines()) == len(framed.splitlines()) == 2
