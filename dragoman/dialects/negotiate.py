@@ -19,7 +19,8 @@
 
 A version is asked for by header (or metadata), else by query; its patch number plays no part, and none means 0.3. What
 asks for something else is refused with VersionNotSupportedError in the line that it speaks. By grammar, requests of 1.0
-and of the draft are served too if they ask for nothing. What is not served is answered by 1.0, else by what there is.
+and of the draft are served too if they ask for nothing, also below `/v1/` if only the draft has them. What is not
+served is answered by 1.0, else by what there is.
 """
 
 import re
@@ -130,7 +131,7 @@ class Negotiator:
         if request.headers.get("a2a-version") != _CURRENT:
             return None
         if binding is _JSONRPC:
-            return self._final_jsonrpc if b'"ROLE_' in request.body else None
+            return self._final_jsonrpc if b'"role":"ROLE_' in request.body else None
         return self._final_grpc if binding is _GRPC and not request.path.startswith(_OLDER_PACKAGE) else None
 
     def _accepted(self, dialect: Dialect) -> tuple[str, ...]:
@@ -184,7 +185,7 @@ class Negotiator:
         if resource == "extendedAgentCard":
             return DRAFT
         if asked in ("", _OLDER):
-            return OLD
+            return DRAFT if self._lenient and not asked and _says_draft(request, resource) else OLD
         if self._v1_is_tenant:
             return FINAL
         return FINAL if resource.startswith("message:") and line_of(request.body, SEND_MESSAGE) == FINAL else DRAFT
@@ -210,6 +211,13 @@ def _binding(request: HttpRequest) -> str:
     if request.path in {"", "/"}:
         return _JSONRPC
     return _GRPC if request.headers.get("content-type", "").startswith("application/grpc") else _REST
+
+
+def _says_draft(request: HttpRequest, resource: str) -> bool:
+    """Whether a request below `/v1/` is one that 0.3 does not have."""
+    if resource.startswith("message:"):
+        return line_of(request.body, SEND_MESSAGE) == DRAFT
+    return request.method == "POST" and request.path.endswith(("/tasks", "/tasks/list"))
 
 
 def _older_resource(path: str) -> str | None:

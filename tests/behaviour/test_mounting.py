@@ -41,6 +41,32 @@ def _by_itself(agent: Agent, path: str) -> Any:
     return app
 
 
+@pytest.mark.parametrize(
+    ("base", "address"),
+    [
+        ("http://agent.example", "agent.example:80"),
+        ("https://agent.example", "agent.example:443"),
+        ("https://agent.example:8443/", "agent.example:8443"),
+        ("http://[::1]:9999", "[::1]:9999"),
+        ("https://agent.example/agents/echo", None),
+    ],
+)
+async def test_grpc_is_declared_where_the_server_speaks_http_2_and_nothing_is_in_front(
+    started: Start, base: str, address: str | None
+) -> None:
+    card = await card_of(await started(echo(url=base).asgi(http2=True)))
+    found = [entry["url"] for entry in card["supportedInterfaces"] if entry["protocolBinding"] == "GRPC"]
+    assert found == ([] if address is None else [address, address])
+    order = [(entry["protocolVersion"], entry["protocolBinding"]) for entry in card["supportedInterfaces"]]
+    bindings = ("JSONRPC", "HTTP+JSON") if address is None else ("JSONRPC", "HTTP+JSON", "GRPC")
+    assert order == [(version, name) for version in ("1.0", "0.3") for name in bindings]
+
+
+async def test_grpc_is_not_declared_unless_the_server_speaks_http_2(started: Start) -> None:
+    card = await card_of(await started(echo().asgi()))
+    assert "GRPC" not in {entry["protocolBinding"] for entry in card["supportedInterfaces"]}
+
+
 MOUNTS = {"alone": _alone, "starlette": _in_starlette, "fastapi": _in_fastapi, "mounted": _by_itself}
 
 

@@ -36,7 +36,7 @@ def same(value: Members) -> Members:
     return value
 
 
-def part(given: Members) -> Members:
+def _part(given: Members) -> Members:
     if "text" in given:
         written: Members = {"text": given["text"]}
     elif "data" in given:
@@ -47,30 +47,30 @@ def part(given: Members) -> Members:
     return written | {"metadata": given["metadata"]} if "metadata" in given else written
 
 
-def message(given: Members) -> Members:
+def _message(given: Members) -> Members:
     role = given["role"].removeprefix("ROLE_").lower()
-    return {**given, "role": role, "parts": [part(item) for item in given["parts"]]}
+    return {**given, "role": role, "parts": [_part(item) for item in given["parts"]]}
 
 
 def _status(given: Members) -> Members:
-    return _with({**given, "state": _state(given["state"])}, message=message)
+    return _with({**given, "state": _state(given["state"])}, message=_message)
 
 
 def _state(name: str) -> str:
     return name.removeprefix(_STATE_PREFIX).lower().replace("_", "-").replace("canceled", "cancelled")
 
 
-def artifact(given: Members) -> Members:
-    return {**given, "parts": [part(item) for item in given["parts"]]}
+def _artifact(given: Members) -> Members:
+    return {**given, "parts": [_part(item) for item in given["parts"]]}
 
 
 def task(given: Members) -> Members:
-    return _with(given, status=_status, artifacts=_each(artifact), history=_each(message))
+    return _with(given, status=_status, artifacts=_each(_artifact), history=_each(_message))
 
 
 def event(given: Members) -> Members:
     """A result of SendMessage, or an event of a stream."""
-    return _with(given, task=task, message=message, statusUpdate=_status_update, artifactUpdate=_artifact_update)
+    return _with(given, task=task, message=_message, statusUpdate=_status_update, artifactUpdate=_artifact_update)
 
 
 def _status_update(given: Members) -> Members:
@@ -79,7 +79,7 @@ def _status_update(given: Members) -> Members:
 
 
 def _artifact_update(given: Members) -> Members:
-    return _with(given, artifact=artifact)
+    return _with(given, artifact=_artifact)
 
 
 def page(given: Members) -> Members:
@@ -113,7 +113,7 @@ def send(given: Members) -> Members:
     configuration["blocking"] = not asked.get("returnImmediately", False)
     if "taskPushNotificationConfig" in asked:
         configuration["pushNotificationConfig"] = _inner_config(asked["taskPushNotificationConfig"])
-    return {**given, "message": message(given["message"]), "configuration": configuration}
+    return {**given, "message": _message(given["message"]), "configuration": configuration}
 
 
 def list_tasks(given: Members) -> Members:

@@ -81,6 +81,12 @@ ROWS: list[tuple[str, HttpRequest, str, str]] = [
     ("a message of 1.0 in 0.3", send(FINAL_MESSAGE, "0.3"), "1.0/JSONRPC", VERSION),
     ("a message of 1.0 in 99.0", send(FINAL_MESSAGE, "99.0"), "1.0/JSONRPC", VERSION),
     ("a message of the draft", send(DRAFT_MESSAGE), "draft/JSONRPC", CALL),
+    (
+        "a message of the draft that quotes 1.0",
+        send({**DRAFT_MESSAGE, "parts": [{"text": 'say "ROLE_USER", or "role":"ROLE_USER"'}]}),
+        "draft/JSONRPC",
+        CALL,
+    ),
     ("a message of the draft without a version", send(DRAFT_MESSAGE, None), "draft/JSONRPC", VERSION),
     ("a message of the draft in 99.0", send(DRAFT_MESSAGE, "99.0"), "draft/JSONRPC", VERSION),
     ("a message of 0.3 under a method of 1.0", send(OLD_MESSAGE), "1.0/JSONRPC", CALL),
@@ -169,6 +175,20 @@ NAMELESS = [row for row in ROWS if not row[1].headers.get("a2a-version") and row
 @pytest.mark.parametrize(("request_", "key"), [row[1:3] for row in NAMELESS], ids=[row[0] for row in NAMELESS])
 def test_by_grammar_a_request_without_a_version_is_taken_for_what_it_is(request_: HttpRequest, key: str) -> None:
     assert key_and_outcome(request_, BY_GRAMMAR) == (key, CALL)
+
+
+def test_by_grammar_what_only_the_draft_says_is_the_drafts_under_v1_too() -> None:
+    for path, body, key in (
+        ("/v1/message:send", {"message": DRAFT_MESSAGE}, "draft/HTTP+JSON"),
+        ("/v1/message:send", {"message": OLD_MESSAGE}, "0.3/HTTP+JSON"),
+        ("/v1/message:send", {"message": PROTO_MESSAGE}, "0.3/HTTP+JSON"),
+        ("/v1/tasks/list", {}, "draft/HTTP+JSON"),
+        ("/v1/tasks", {}, "draft/HTTP+JSON"),
+    ):
+        request = rest(path, body, version=None)
+        assert key_and_outcome(request, BY_GRAMMAR) == (key, CALL), path
+        assert key_and_outcome(request)[0] == "0.3/HTTP+JSON"
+    assert key_and_outcome(rest("/v1/tasks/t", version=None), BY_GRAMMAR) == ("0.3/HTTP+JSON", CALL)
 
 
 @pytest.mark.parametrize(("request_", "key", "outcome"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
