@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 from dragoman.errors import A2AError
+from dragoman.hosts.attending import until_gone
 from dragoman.hosts.binding import Receive, Send
 from dragoman.hosts.calls import Stream
 from dragoman.hosts.timing import within
 
-__all__ = ["until_gone", "write_stream"]
+__all__ = ["write_stream"]
 
 HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -55,10 +56,3 @@ async def _frames(stream: Stream, public: Callable[[Exception], A2AError]) -> As
             yield b"".join([dialect.encode_event(call, event, seq) for seq, event in batch]) or KEEP_ALIVE
     except Exception as error:  # noqa: BLE001 -- the stream has begun, so whatever it is goes into it
         yield dialect.encode_stream_error(call, public(error))
-
-
-async def until_gone(receive: Receive, then: Callable[[], None]) -> None:
-    """Calls `then` when the caller leaves."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    then()

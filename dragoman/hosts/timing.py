@@ -5,7 +5,7 @@ import types
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar, cast
 
-__all__ = ["within"]
+__all__ = ["Stopped", "driven", "waiting_task", "within"]
 
 T = TypeVar("T")
 
@@ -24,10 +24,36 @@ def within(seconds: float, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, 
         awaited = work.send(None)
     except StopIteration as done:
         return cast("T", done.value)
+    waiter = waiting_task()
+    mark = object()
+    timer = asyncio.get_running_loop().call_later(seconds, waiter.cancel, mark)
+    try:
+        return (yield from driven(work, awaited, waiter, mark))
+    except Stopped as error:
+        raise TimeoutError from error
+    finally:
+        timer.cancel()
+
+
+class Stopped(Exception):
+    """The waiting task was cancelled with the mark of this wait."""
+
+
+def waiting_task() -> asyncio.Task[Any]:
+    """The task that waits."""
     waiter = asyncio.current_task()
     assert waiter is not None
-    late = object()
-    timer = asyncio.get_running_loop().call_later(seconds, waiter.cancel, late)
+    return waiter
+
+
+def driven(
+    work: Coroutine[Any, Any, T], awaited: Any, waiter: asyncio.Task[Any], mark: object
+) -> Generator[Any, Any, T]:
+    """Goes on with work that waits for `awaited`.
+
+    Raises:
+        Stopped: its task was cancelled with this mark, and for no other reason; the task is not cancelled then.
+    """
     try:
         while True:
             try:
@@ -39,8 +65,6 @@ def within(seconds: float, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, 
     except StopIteration as done:
         return cast("T", done.value)
     except asyncio.CancelledError as error:
-        if error.args != (late,) or waiter.uncancel():
+        if error.args != (mark,) or waiter.uncancel():
             raise
-        raise TimeoutError from error
-    finally:
-        timer.cancel()
+        raise Stopped from error

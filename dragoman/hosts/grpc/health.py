@@ -6,10 +6,10 @@ from typing import Any
 
 from dragoman._proto import message, parse
 from dragoman.engine.service import Service
+from dragoman.hosts.attending import until_gone
 from dragoman.hosts.binding import Receive
 from dragoman.hosts.grpc.response import Response
 from dragoman.hosts.grpc.status import Code, Fault
-from dragoman.hosts.streaming import until_gone
 
 __all__ = ["Health"]
 

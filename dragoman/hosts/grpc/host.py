@@ -7,6 +7,7 @@ from typing import Any
 
 from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.errors import A2AError, RequestTooLargeError, UnavailableError
+from dragoman.hosts.attending import unless_gone, until_gone
 from dragoman.hosts.binding import Receive, Scope, Send
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.grpc.deadline import timeout_of
@@ -15,7 +16,6 @@ from dragoman.hosts.grpc.response import Response
 from dragoman.hosts.grpc.services import GrpcServices
 from dragoman.hosts.grpc.status import OK, Code, Fault, Fields, fields, trailers
 from dragoman.hosts.reading import Disconnected, read_body
-from dragoman.hosts.streaming import until_gone
 from dragoman.hosts.timing import within
 
 __all__ = ["GRPC", "GrpcHost"]
@@ -86,7 +86,8 @@ class GrpcHost:
             message = unframe(body, headers.get("grpc-encoding", ""), limit)
         except A2AError as error:
             return self._calls.refuse(HttpRequest("POST", path, "", headers), error)
-        return await self._calls.answer(HttpRequest("POST", path, "", headers, message))
+        call = self._calls.answer(HttpRequest("POST", path, "", headers, message))
+        return await unless_gone(receive, call)
 
     async def _stream(self, stream: Stream, receive: Receive, response: Response) -> None:
         dialect, call, feed = stream.dialect, stream.call, stream.feed

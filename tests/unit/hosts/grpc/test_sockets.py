@@ -129,6 +129,21 @@ async def test_a_deadline_is_told_once_and_the_task_goes_on(stage: Stage, agent:
     assert (await stage.ended(run.turn.task.id)).state is TaskState.COMPLETED
 
 
+async def test_a_cancelled_call_is_let_go_and_the_task_goes_on(
+    stage: Stage, agent: ScriptedAgent, site: Site, stock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.hosts.attending.LOOK_AFTER", 0)
+    call = stock.unary_unary(PREFIX + "SendMessage")(encoded(operations.SEND_MESSAGE, send()))
+    run = await agent.run()
+    [answering] = site.tasks
+    call.cancel()
+    await asyncio.wait([answering], timeout=5)
+    assert answering.done()
+    assert not run.cancelled.is_set()
+    await run.end()
+    assert (await stage.ended(run.turn.task.id)).state is TaskState.COMPLETED
+
+
 async def test_our_client_says_that_it_timed_out(agent: ScriptedAgent, address: str) -> None:
     async with aclosing(channel_to(address, GRPC, idle_timeout=0.5)) as channel:
         with pytest.raises(TimedOut):

@@ -16,7 +16,7 @@ from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import ScriptedAgent
 from dragoman.types.requests import SubscribeToTaskRequest
 from dragoman.types.task import TaskState
-from tests.unit.engine.stage import QUICK, Stage, send, staged
+from tests.unit.engine.stage import QUICK, Stage, send, settle, staged
 from tests.unit.hosts.grpc.driver import framed, post
 from tests.unit.hosts.grpc.hosting import (
     EXTENSION,
@@ -93,6 +93,32 @@ async def test_a_deadline_ends_a_stream(
 
 async def test_a_timeout_that_is_none_is_refused(app: Application) -> None:
     assert (await post(app, PREFIX + "GetTask", framed(b""), headers={"grpc-timeout": "soon"})).code == 13
+
+
+async def test_who_leaves_a_call_that_takes_long_ends_it_and_not_the_task(
+    stage: Stage, agent: ScriptedAgent, app: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.hosts.attending.LOOK_AFTER", 0)
+    line = line_to(operations.SEND_MESSAGE, send())
+    async with line.open(app):
+        run = await agent.run()
+        line.leave()
+    assert line.body == b""
+    assert not run.cancelled.is_set()
+    await run.end()
+    assert (await stage.ended(run.turn.task.id)).state is TaskState.COMPLETED
+
+
+async def test_who_stays_is_answered_however_long_it_takes(
+    agent: ScriptedAgent, app: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.hosts.attending.LOOK_AFTER", 0)
+    line = line_to(operations.SEND_MESSAGE, send())
+    async with line.open(app):
+        run = await agent.run()
+        await settle()
+        await run.end()
+    assert result(operations.SEND_MESSAGE, line.answer).state is TaskState.COMPLETED
 
 
 # Streams.
