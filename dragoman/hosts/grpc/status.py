@@ -2,14 +2,13 @@
 
 import enum
 from collections.abc import Mapping
-from urllib.parse import quote
+
+from dragoman.dialects.grpc import error_headers
 
 __all__ = ["OK", "Code", "Fault", "Fields", "fields", "trailers"]
 
 Fields = list[tuple[bytes, bytes]]
 """Header fields or trailers as ASGI has them."""
-
-MESSAGE_SAFE = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
 
 
 class Code(enum.IntEnum):
@@ -38,7 +37,7 @@ OK: Fields = [(b"grpc-status", b"0")]
 
 def trailers(code: Code, message: str) -> Fields:
     """The end of a call that went wrong."""
-    return [(b"grpc-status", b"%d" % code), (b"grpc-message", quote(message, safe=MESSAGE_SAFE).encode())]
+    return fields(error_headers(code, message))
 
 
 def fields(headers: Mapping[str, str]) -> Fields:
