@@ -26,6 +26,7 @@ from typing import ClassVar
 
 import msgspec
 
+from dragoman.types.content import Message
 from dragoman.types.json import JsonObject
 
 __all__ = [
@@ -225,6 +226,20 @@ class Fenced(StoreError):
 
 class InboxPending(StoreError):
     """The task cannot end yet, because a message to it is waiting for its turn."""
+
+
+class Duplicate(StoreError):
+    """A request that is known: its message id was used before in the same scope, and is not forgotten yet.
+
+    `digest` says what the first request was, `task_id` which task it went to; `answer` is there instead if the agent
+    answered directly.
+    """
+
+    def __init__(self, task_id: str, digest: str, answer: Message | None = None) -> None:
+        super().__init__("The message is known")
+        self.task_id = task_id
+        self.digest = digest
+        self.answer = answer
 
 
 class StoreUnavailable(StoreError):

@@ -3,6 +3,10 @@
 Every task has a sequence number `seq`, 1 at creation and one more for each event. A snapshot is a task as of some
 number; a snapshot plus the later entries of the log is the task now. Every task has an `epoch`, raised by each claim;
 a write under an old epoch, or after a number that is no longer the last, is refused with `Fenced`.
+
+Every run of a server is a worker with an id of its own. A worker owns the tasks that it has created or claimed; it is
+alive as long as it beats, by the clock of the store. Leases only keep two workers from doing the same; what makes it
+harmless if they do is the epoch.
 """
 
 from datetime import datetime
@@ -10,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 
+from dragoman.errors import Duplicate
 from dragoman.ports.call import Scope
 from dragoman.types.content import Message
 from dragoman.types.events import TaskUpdate
@@ -19,6 +24,7 @@ from dragoman.types.task import Task, TaskState
 __all__ = [
     "Commit",
     "Entry",
+    "Key",
     "Memo",
     "NewTask",
     "Page",
@@ -67,13 +73,25 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     """The message that was the answer; without one `answer` is, given out of band."""
 
 
+class Key(msgspec.Struct, frozen=True, gc=False):
+    """How a request is known again, within its scope: by its message id, until it expires. `digest` tells what it
+    was.
+    """
+
+    message_id: str
+    digest: str
+    expires: datetime
+
+
 class NewTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A task to be stored, as of seq 1, epoch 1, turn 1."""
+    """A task to be stored, as of seq 1, epoch 1, turn 1. Its `worker` runs it at once; without one it is queued."""
 
     task: Task
     scope: Scope
     skill: str
     start: TurnStart
+    worker: str = ""
+    key: Key | None = None
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -86,16 +104,22 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     skill: str
     turn: int
     start: TurnStart
+    worker: str = ""
+    """Who owns it; empty for a task that is queued."""
+    attempt: int = 1
+    """How often the turn has been begun, 0 for a task that is queued."""
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One atomic change of one task.
 
-    `entries` continue the log right after `after`. `snapshot`, if given, is the task as of the last entry; it must be
-    given when the last status among the entries is settled (terminal or interrupted). `claim` raises the epoch by one.
-    `turn` and `start`, if given, begin a new turn. `memos` replace those of the same turn, kind and key.
-    `consumed` names the inbox messages that this change takes. `unless_pending` refuses the change with
-    `InboxPending` if the inbox holds a message that it does not consume.
+    `entries` continue the log right after `after`. `snapshot`, if given, is the task as of the last entry; it must
+    be given when the last status among the entries is settled (terminal or interrupted). `claim` raises the epoch
+    by one; `worker`, if given with it, owns the task from here on (nobody, if it is empty). `turn` and `start`, if
+    given, begin a new turn; `attempt`, if given with a claim or a turn, is how often the turn has been begun.
+    `memos` replace those of the same turn, kind and key. `consumed` names the inbox messages that this change
+    takes. `unless_pending` refuses the change with `InboxPending` if the inbox holds a message that it does not
+    consume; `key` refuses it with `Duplicate` if it is known.
     """
 
     task_id: str
@@ -109,6 +133,9 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     memos: tuple[Memo, ...] = ()
     consumed: tuple[int, ...] = ()
     unless_pending: bool = False
+    worker: str | None = None
+    attempt: int | None = None
+    key: Key | None = None
 
 
 class Posted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -175,6 +202,7 @@ class TaskStore(Protocol):
 
         Raises:
             ValueError: the id is taken.
+            Duplicate: its key is known; nothing is stored.
         """
         ...
 
@@ -183,7 +211,7 @@ class TaskStore(Protocol):
 
         Raises:
             Fenced: epoch or `after` is not the task's, the task is terminal, or it is gone.
-            InboxPending: see `Commit`.
+            InboxPending, Duplicate: see `Commit`.
             ValueError: the entries do not follow `after`, or a snapshot that must be given is missing.
         """
         ...
@@ -193,7 +221,9 @@ class TaskStore(Protocol):
         ...
 
     async def entries(self, task_id: str, scope: Scope, after: int, limit: int = 256) -> tuple[Entry, ...]:
-        """The entries with `seq > after`, oldest first, without gap, at most `limit`; empty if out of scope."""
+        """The entries with `seq > after`, oldest first, without gap, at most `limit`; empty if out of scope, or if the
+        log was pruned.
+        """
         ...
 
     async def page(self, query: Query, scope: Scope) -> Page:
@@ -202,11 +232,12 @@ class TaskStore(Protocol):
         """
         ...
 
-    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> int:
+    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart, key: Key | None = None) -> int:
         """Puts a message into the inbox of a task that is not terminal; returns its number.
 
         Raises:
             Fenced: the task is terminal, or does not exist for this scope.
+            Duplicate: the key is known; nothing is stored.
         """
         ...
 
@@ -216,6 +247,39 @@ class TaskStore(Protocol):
 
     async def memos(self, task_id: str, turn: int) -> tuple[Memo, ...]:
         """What this turn remembers, in the order in which keys were first written."""
+        ...
+
+    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+        """Keeps the direct answer to a request that made no task.
+
+        Raises:
+            Duplicate: the key is known; nothing is stored.
+        """
+        ...
+
+    async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
+        """What `Duplicate` would say of a request with this message id, if anything."""
+        ...
+
+    async def beat(self, worker: str) -> None:
+        """The worker is alive now, by the clock of the store."""
+        ...
+
+    async def retire(self, worker: str) -> None:
+        """The worker ends: what it still owns can be claimed at once."""
+        ...
+
+    async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
+        """Tasks that are neither terminal nor interrupted, and that nobody works on: first those of workers that have
+        not beaten for `dead_after` seconds, then those that are queued; each the longest waiting first.
+        """
+        ...
+
+    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
+        """Removes the log of tasks that ended before `events_before` (their snapshots stay), tasks that ended before
+        `tasks_before`, and keys that have expired; at most about `limit` rows at a time. How many tasks it touched:
+        0 if nothing is left to do.
+        """
         ...
 
     async def unfinished(self) -> tuple[Stored, ...]:

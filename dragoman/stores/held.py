@@ -53,8 +53,8 @@ class Held:
     """One task. `stored` folds what has come since the last snapshot, once, when it is asked for."""
 
     __slots__ = (
-        "_base", "_stored", "_tail", "context_id", "epoch", "inbox", "memos", "position", "posted", "scope", "seq",
-        "skill", "start", "state", "task_id", "turn",
+        "_base", "_stored", "_tail", "attempt", "context_id", "epoch", "inbox", "memos", "position", "posted", "scope",
+        "seq", "skill", "start", "state", "task_id", "turn", "worker",
     )  # fmt: skip
 
     def __init__(self, stored: Stored, *, tail: Iterable[Entry] = ()) -> None:
@@ -66,6 +66,8 @@ class Held:
         self.start: TurnStart = stored.start
         self.seq = stored.seq
         self.epoch = stored.epoch
+        self.worker = stored.worker
+        self.attempt = stored.attempt
         self.state: TaskState = stored.task.status.state
         self.position: Position = position(stored.task)
         self.inbox: dict[int, Posted] = {}
@@ -78,7 +80,19 @@ class Held:
     @classmethod
     def created(cls, new: NewTask) -> "Held":
         """The task as it is right after its creation."""
-        return cls(Stored(task=new.task, seq=1, epoch=1, scope=new.scope, skill=new.skill, turn=1, start=new.start))
+        return cls(
+            Stored(
+                task=new.task,
+                seq=1,
+                epoch=1,
+                scope=new.scope,
+                skill=new.skill,
+                turn=1,
+                start=new.start,
+                worker=new.worker,
+                attempt=1 if new.worker else 0,
+            )
+        )
 
     def admit(self, commit: Commit) -> None:
         """Raises what forbids this change: `Fenced` or `InboxPending`."""
@@ -89,10 +103,8 @@ class Held:
         self._stored = None
         self.seq += len(commit.entries)
         self.epoch += commit.claim
-        if commit.turn is not None:
-            self.turn = commit.turn
-        if commit.start is not None:
-            self.start = commit.start
+        if commit.claim or commit.turn is not None or commit.start is not None:
+            self._begin(commit)
         if status is not None:
             self.state = status.state
             self.position = status.timestamp or EPOCH, commit.task_id
@@ -105,6 +117,17 @@ class Held:
             self.inbox.pop(number, None)
         for memo in commit.memos:
             self.memos[memo.turn, memo.kind, memo.key] = memo
+
+    def _begin(self, commit: Commit) -> None:
+        """Another owner, another attempt, or another turn."""
+        if commit.worker is not None:
+            self.worker = commit.worker
+        if commit.attempt is not None:
+            self.attempt = commit.attempt
+        if commit.turn is not None:
+            self.turn = commit.turn
+        if commit.start is not None:
+            self.start = commit.start
 
     def post(self, posted: Posted) -> None:
         """Puts a message into the inbox."""
@@ -125,6 +148,8 @@ class Held:
                 skill=self.skill,
                 turn=self.turn,
                 start=self.start,
+                worker=self.worker,
+                attempt=self.attempt,
             )
         return self._stored
 

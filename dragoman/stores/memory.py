@@ -1,23 +1,35 @@
 """The store that lasts as long as its process: dictionaries, and lists kept in order."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
+from datetime import datetime, timedelta
 
-from dragoman.core.views import Position, listed
-from dragoman.errors import Fenced, StoreUnavailable
+from dragoman.core.views import EPOCH, Position, listed
+from dragoman.errors import Duplicate, Fenced, StoreUnavailable
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Page, Posted, Query, Selector, Stored, TurnStart
+from dragoman.ports.tasks import Commit, Entry, Key, Memo, NewTask, Page, Posted, Query, Selector, Stored, TurnStart
+from dragoman.ports.world import Clock
+from dragoman.stores.clock import WallClock
 from dragoman.stores.held import Held, checked_status
+from dragoman.stores.keys import Keys
 from dragoman.stores.record import check
 from dragoman.types.content import Message
 from dragoman.types.task import TaskState
 
 __all__ = ["MemoryStore"]
 
+LAST = chr(0x10FFFF)
+"""Comes after every id."""
+
 
 class MemoryStore:
     """Keeps tasks in memory, under the promises of `TaskStore`; no method ever waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or WallClock()
+        self._keys = Keys()
+        self._beats: dict[str, datetime] = {}
+        self._pruned = EPOCH
+        """Tasks that ended until then have no log any more."""
         self._tasks: dict[str, Held] = {}
         self._logs: dict[str, list[Entry]] = {}
         self._shelves: dict[Scope, _Shelf] = {}
@@ -40,6 +52,9 @@ class MemoryStore:
         check((new.task, new.start))
         if task_id in self._tasks:
             raise ValueError(f"Task id {task_id} is taken")
+        if new.key is not None:
+            self._keys.check(new.scope, new.key, self._clock.now())
+            self._keys.put(new.scope, new.key, task_id)
         self._tasks[task_id] = held = Held.created(new)
         self._logs[task_id] = []
         shelf = self._shelves.get(new.scope)
@@ -55,6 +70,9 @@ class MemoryStore:
         if held is None:
             raise Fenced(f"Task {commit.task_id} does not exist")
         held.admit(commit)
+        if commit.key is not None:
+            self._keys.check(held.scope, commit.key, self._clock.now())
+            self._keys.put(held.scope, commit.key, commit.task_id)
         place, state = held.position, held.state
         held.apply(commit, status)
         if status is not None:
@@ -71,9 +89,10 @@ class MemoryStore:
         held = self._seen(task_id, scope)
         if held is None:
             return ()
-        # The log begins with entry 2, because 1 is the creation.
+        # The log begins with entry 2, because 1 is the creation, if it was not pruned.
+        log = self._logs[task_id]
         first = max(after - 1, 0)
-        return tuple(self._logs[task_id][first : first + limit])
+        return tuple(log[first : first + limit])
 
     async def page(self, query: Query, scope: Scope) -> Page:
         self._check_open()
@@ -93,12 +112,14 @@ class MemoryStore:
             more=low > start,
         )
 
-    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> int:
+    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart, key: Key | None = None) -> int:
         self._check_open()
         check((message, start))
         held = self._seen(task_id, scope)
         if held is None or held.state.terminal:
             raise Fenced(f"Task {task_id} takes no message")
+        self._keys.check(scope, key, self._clock.now())
+        self._keys.put(scope, key, task_id)
         number = held.posted + 1
         held.post(Posted(n=number, message=message, start=start))
         return number
@@ -112,6 +133,53 @@ class MemoryStore:
         self._check_open()
         held = self._tasks.get(task_id)
         return () if held is None else held.remembered(turn)
+
+    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+        self._check_open()
+        check(answer)
+        self._keys.check(scope, key, self._clock.now())
+        self._keys.put(scope, key, "", answer)
+
+    async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
+        self._check_open()
+        return self._keys.find(scope, message_id, self._clock.now())
+
+    async def beat(self, worker: str) -> None:
+        self._check_open()
+        self._beats[worker] = self._clock.now()
+
+    async def retire(self, worker: str) -> None:
+        self._check_open()
+        self._beats.pop(worker, None)
+
+    async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
+        alive_since = self._clock.now() - timedelta(seconds=dead_after)
+        alive = {worker for worker, beat in self._beats.items() if beat > alive_since}
+        found = [stored for stored in await self.unfinished() if stored.worker not in alive]
+        found.sort(key=lambda stored: (not stored.worker, stored.task.status.timestamp or EPOCH, stored.task.id))
+        return tuple(found[:limit])
+
+    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
+        self._check_open()
+        self._keys.expire(self._clock.now())
+        old = [] if tasks_before is None else self._ended(EPOCH, tasks_before)[:limit]
+        self._remove(old)
+        logged = self._ended(self._pruned, events_before)
+        for task_id in logged[: limit - len(old)]:
+            self._logs[task_id].clear()
+        if len(logged) <= limit - len(old):
+            self._pruned = max(self._pruned, events_before)
+        return len(old) + len(logged[: limit - len(old)])
+
+    def _ended(self, after: datetime, until: datetime) -> list[str]:
+        """Tasks that ended after the one time and not after the other."""
+        found: list[str] = []
+        for shelf in self._shelves.values():
+            for state, order in shelf.by_state.items():
+                if state.terminal:
+                    low, high = bisect_right(order, (after, LAST)), bisect_right(order, (until, LAST))
+                    found += [task_id for _, task_id in order[low:high]]
+        return found
 
     async def unfinished(self) -> tuple[Stored, ...]:
         self._check_open()
@@ -132,14 +200,18 @@ class MemoryStore:
         if selector == Selector():
             raise ValueError("Nothing is selected")
         erased = [task_id for task_id in self._candidates(selector) if self._selected(task_id, selector)]
-        for task_id in erased:
+        self._remove(erased)
+        return tuple(erased)
+
+    def _remove(self, task_ids: list[str]) -> None:
+        for task_id in task_ids:
             held = self._tasks.pop(task_id)
             del self._logs[task_id]
             shelf = self._shelves[held.scope]
             shelf.remove(held)
             if not shelf.all:
                 del self._shelves[held.scope]
-        return tuple(erased)
+        self._keys.forget(frozenset(task_ids))
 
     def _candidates(self, selector: Selector) -> list[str]:
         if selector.task_id is not None:

@@ -21,6 +21,7 @@ __all__ = [
     "decode_entries",
     "decode_letter",
     "decode_memo",
+    "decode_message",
     "decode_start",
     "decode_task",
     "encode",
@@ -55,9 +56,10 @@ _entries = msgspec.json.Decoder(_Record[tuple[Entry, ...]])
 _starts = msgspec.json.Decoder(_Record[TurnStart])
 _memos = msgspec.json.Decoder(_Record[Memo])
 _letters = msgspec.json.Decoder(_Record[Letter])
+_messages = msgspec.json.Decoder(_Record[Message])
 
 
-def encode(value: tuple[Entry, ...] | TurnStart | Memo | Letter) -> bytes:
+def encode(value: tuple[Entry, ...] | TurnStart | Memo | Letter | Message) -> bytes:
     """The record of a value."""
     return _encode((FORM, value))
 
@@ -94,6 +96,10 @@ def decode_start(body: bytes) -> TurnStart:
 
 def decode_memo(body: bytes) -> Memo:
     return _value(_memos, body)
+
+
+def decode_message(body: bytes) -> Message:
+    return _value(_messages, body)
 
 
 def decode_letter(body: bytes) -> Letter:

@@ -4,13 +4,15 @@ Subclass `TaskStoreContract` in a test module of your own, and give it a pytest 
 empty store. The tests are coroutines: run them with pytest-asyncio in its `auto` mode, or with another runner.
 """
 
+from dragoman.testing.store_ages import AgeContract
 from dragoman.testing.store_pages import PageContract
 from dragoman.testing.store_reads import ReadContract
 from dragoman.testing.store_turns import TurnContract
+from dragoman.testing.store_workers import WorkerContract
 from dragoman.testing.store_writes import WriteContract
 
 __all__ = ["TaskStoreContract"]
 
 
-class TaskStoreContract(WriteContract, ReadContract, TurnContract, PageContract):
-    """All promises: writing, reading, turns with their inbox and memos, and pages."""
+class TaskStoreContract(WriteContract, ReadContract, TurnContract, PageContract, WorkerContract, AgeContract):
+    """All promises: writing, reading, turns with their inbox and memos, pages, workers, and what passes with time."""

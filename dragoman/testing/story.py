@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Stored, TaskStore, TurnStart
+from dragoman.ports.tasks import Commit, Entry, Key, Memo, NewTask, Stored, TaskStore, TurnStart
 from dragoman.testing.clock import FakeClock, FakeIds
 from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
@@ -26,7 +26,15 @@ class Narrator:
         self.clock = FakeClock()
         self.ids = FakeIds()
 
-    def story(self, *, scope: Scope = ANYONE, context_id: str = "", metadata: JsonObject | None = None) -> "Story":
+    def story(
+        self,
+        *,
+        scope: Scope = ANYONE,
+        context_id: str = "",
+        metadata: JsonObject | None = None,
+        worker: str = "",
+        key: Key | None = None,
+    ) -> "Story":
         """A task that the store does not know yet; without a context id it gets a context for itself."""
         context_id = context_id or self.ids.new()
         task_id = self.ids.task(scope.tenant, context_id)
@@ -38,19 +46,26 @@ class Narrator:
             metadata=metadata,
         )
         start = TurnStart(metadata={"asked": "politely"}, output_modes=("text/plain",), trace="00-trace-01")
-        return Story(self, NewTask(task=task, scope=scope, skill="talk", start=start))
+        return Story(self, NewTask(task=task, scope=scope, skill="talk", start=start, worker=worker, key=key))
 
-    async def begun(self, *, scope: Scope = ANYONE, context_id: str = "") -> "Story":
+    async def begun(
+        self, *, scope: Scope = ANYONE, context_id: str = "", worker: str = "", key: Key | None = None
+    ) -> "Story":
         """A task that the store has."""
-        story = self.story(scope=scope, context_id=context_id)
+        story = self.story(scope=scope, context_id=context_id, worker=worker, key=key)
         await self.store.create(story.new)
         return story
 
     async def ended(
-        self, state: TaskState = TaskState.COMPLETED, *, scope: Scope = ANYONE, context_id: str = ""
+        self,
+        state: TaskState = TaskState.COMPLETED,
+        *,
+        scope: Scope = ANYONE,
+        context_id: str = "",
+        key: Key | None = None,
     ) -> "Story":
         """A task that the store has in this state, with an artifact."""
-        story = await self.begun(scope=scope, context_id=context_id)
+        story = await self.begun(scope=scope, context_id=context_id, key=key)
         await self.store.commit(story.change(story.chunk("done"), story.status(state), snapshot=True))
         return story
 
@@ -105,6 +120,9 @@ class Story:
         memos: Sequence[Memo] = (),
         consumed: Sequence[int] = (),
         unless_pending: bool = False,
+        worker: str | None = None,
+        attempt: int | None = None,
+        key: Key | None = None,
     ) -> Commit:
         """The next change. From here on the story expects it to be stored; `received` goes with the last event."""
         before, epoch = self.seq, self.epoch
@@ -128,6 +146,9 @@ class Story:
             memos=tuple(memos),
             consumed=tuple(consumed),
             unless_pending=unless_pending,
+            worker=worker,
+            attempt=attempt,
+            key=key,
         )
 
     def _expect(self, event: TaskUpdate, received: Message | None) -> None:

@@ -3,20 +3,26 @@
 A plan is checked before it gathers its first row, so a refused change leaves nothing behind in its batch.
 """
 
+from datetime import datetime
 from typing import Protocol, cast
 
 from dragoman.core.views import position, to_microseconds
 from dragoman.errors import Fenced
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Commit, NewTask, Posted, Selector, TurnStart
+from dragoman.ports.tasks import Commit, Key, NewTask, Posted, Selector, TurnStart
 from dragoman.stores.held import Held, admit, checked_status
 from dragoman.stores.record import Letter, encode, encode_task
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.heads import Head, Heads
+from dragoman.stores.sqlite.knowledge import claim, remove
 from dragoman.stores.sqlite.wave import Row, Wave
 from dragoman.types.content import Message
 
-__all__ = ["Change", "Create", "Erase", "Post", "Update"]
+__all__ = ["Change", "Create", "Erase", "Guard", "Post", "Update"]
+
+
+Guard = tuple[Key, datetime]
+"""A key, and the time as of which it is looked for."""
 
 
 class Change(Protocol):
@@ -37,8 +43,9 @@ class Change(Protocol):
 
 
 class Create:
-    def __init__(self, new: NewTask) -> None:
+    def __init__(self, new: NewTask, now: datetime) -> None:
         self.task_id = new.task.id
+        self._now = now
         self._new = new
         self._body, self._artifacts = encode_task(new.task)
         self._start = encode(new.start)
@@ -47,12 +54,14 @@ class Create:
 
     def plan(self, heads: Heads, wave: Wave) -> None:
         new, task, scope = self._new, self._new.task, self._new.scope
+        if new.key is not None:
+            claim(heads, wave, scope, new.key, self._now, task_id=task.id)
         n = heads.next_number()
         heads.stage(task.id, Head(n, scope.tenant, scope.principal, task.state, 1, 1))
         state, time = task.state.value, self._status_at
         row: Row = (
             n, task.id, scope.tenant, scope.principal, task.context_id, new.skill, 1, self._start, new.start.trace,
-            _shard(task.id), state, 1, 1, 0, time, time,
+            _shard(task.id), state, 1, 1, 0, time, time, new.worker, 1 if new.worker else 0,
         )  # fmt: skip
         wave.created.append(row)
         wave.snapshots.append((n, 1, self._body, self._artifacts))
@@ -63,8 +72,9 @@ class Create:
 
 
 class Update:
-    def __init__(self, commit: Commit) -> None:
+    def __init__(self, commit: Commit, now: datetime) -> None:
         self.task_id = commit.task_id
+        self._now = now
         self._commit = commit
         self._status = checked_status(commit)
         self._status_at = None
@@ -81,6 +91,9 @@ class Update:
         if head is None:
             raise Fenced(f"Task {self.task_id} does not exist")
         admit(commit, epoch=head.epoch, seq=head.seq, state=head.state, waiting=head.waiting)
+        if commit.key is not None:
+            scope = Scope(head.tenant, head.principal)
+            claim(heads, wave, scope, commit.key, self._now, task_id=self.task_id)
         seq, epoch = commit.after + len(commit.entries), commit.epoch + commit.claim
         state = head.state if self._status is None else self._status.state
         left = tuple(number for number in head.waiting if number not in commit.consumed)
@@ -103,6 +116,8 @@ class Update:
         commit = self._commit
         wave.memos += [(head.n, *memo) for memo in self._memos]
         wave.consumed += [(head.n, number) for number in commit.consumed]
+        if commit.worker is not None or commit.attempt is not None:
+            wave.owned.append((commit.worker, commit.attempt, head.n))
         if commit.turn is not None:
             wave.turned.append((commit.turn, head.n))
         if commit.start is not None and self._start is not None:
@@ -116,8 +131,9 @@ class Update:
 
 
 class Post:
-    def __init__(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> None:
+    def __init__(self, task_id: str, scope: Scope, message: Message, start: TurnStart, guard: Guard | None) -> None:
         self.task_id = task_id
+        self._guard = guard
         self._scope = scope
         self._message = message
         self._start = start
@@ -127,6 +143,8 @@ class Post:
         head = heads.find(self.task_id)
         if head is None or head.state.terminal or self._scope != Scope(head.tenant, head.principal):
             raise Fenced(f"Task {self.task_id} takes no message")
+        if self._guard is not None:
+            claim(heads, wave, self._scope, *self._guard, task_id=self.task_id)
         number = head.posted + 1
         waiting = (*head.waiting, number)
         heads.stage(
@@ -154,12 +172,7 @@ class Erase:
 
     def plan(self, heads: Heads, wave: Wave) -> tuple[str, ...]:
         found = heads.connection.execute(*self._query()).fetchall()
-        for n, task_id, tenant, principal, state in found:
-            for table in ("task", "snapshot", "event", "inbox", "memo"):
-                heads.connection.execute(f"delete from {table} where n = ?", (n,))  # noqa: S608 -- made of this module's own words only
-            wave.count(tenant, principal, state, -1)
-            heads.stage(task_id, None)
-        return tuple(row[1] for row in found)
+        return tuple([remove(heads, wave, row) for row in found])
 
     def committed(self, cache: Cache, result: object, /) -> None:
         for task_id in cast("tuple[str, ...]", result):

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable
+from datetime import datetime
 
 from dragoman.core.lifecycle import fold
 from dragoman.core.views import listed, to_microseconds
@@ -12,13 +13,13 @@ from dragoman.stores.record import decode_entries, decode_letter, decode_memo, d
 from dragoman.stores.sqlite.schema import transaction
 from dragoman.types.task import Task, TaskState
 
-__all__ = ["load", "read_entries", "read_page", "read_unfinished"]
+__all__ = ["load", "read_claimable", "read_entries", "read_page", "read_unfinished"]
 
 Value = int | str
 
 _TASK = """
-    select task.n, tenant, principal, skill, turn, start, epoch, task.seq, posted, snapshot.seq, body, artifacts
-    from task join snapshot using (n)
+    select task.n, tenant, principal, skill, turn, start, epoch, task.seq, posted, worker, attempt,
+    snapshot.seq, body, artifacts from task join snapshot using (n)
 """
 
 
@@ -29,15 +30,25 @@ def load(connection: sqlite3.Connection, task_id: str) -> tuple[Held, int] | Non
         return None if row is None else _held(connection, row)
 
 
+_UNSETTLED = ", ".join(f"'{state.value}'" for state in TaskState if not state.settled)
+_UNFINISHED = f"""{_TASK} where (tenant, principal, state) in
+    (select tenant, principal, state from tally where tasks > 0 and state in ({_UNSETTLED}))"""  # noqa: S608 -- made of this module's own words only
+"""All tasks that are not settled, found by the states that the tally counts."""
+
+
 def read_unfinished(connection: sqlite3.Connection) -> tuple[Stored, ...]:
-    """All tasks that are not settled, found by the states that the tally counts."""
-    states = [state.value for state in TaskState if not state.settled]
-    marks = ", ".join("?" * len(states))
+    with transaction(connection, "begin"):
+        rows = connection.execute(_UNFINISHED).fetchall()
+        return tuple(_held(connection, row)[0].stored() for row in rows)
+
+
+def read_claimable(connection: sqlite3.Connection, alive_since: datetime, limit: int) -> tuple[Stored, ...]:
+    """Tasks that nobody works on: those of the dead first, then those that are queued."""
     with transaction(connection, "begin"):
         rows = connection.execute(
-            f"""{_TASK} where (tenant, principal, state) in
-                (select tenant, principal, state from tally where tasks > 0 and state in ({marks}))""",  # noqa: S608 -- made of this module's own words only
-            states,
+            f"""{_UNFINISHED} and worker not in (select id from worker where beat_at > ?)
+                order by worker = '', status_at, task.id limit ?""",  # noqa: S608 -- made of this module's own words only
+            (to_microseconds(alive_since), limit),
         ).fetchall()
         return tuple(_held(connection, row)[0].stored() for row in rows)
 
@@ -145,9 +156,9 @@ def _listed(connection: sqlite3.Connection, row: tuple[int, int, int, bytes, byt
 
 def _held(
     connection: sqlite3.Connection,
-    row: tuple[int, str, str, str, int, bytes, int, int, int, int, bytes, bytes],
+    row: tuple[int, str, str, str, int, bytes, int, int, int, str, int, int, bytes, bytes],
 ) -> tuple[Held, int]:
-    n, tenant, principal, skill, turn, start, epoch, seq, posted, snapshot_seq, body, artifacts = row
+    n, tenant, principal, skill, turn, start, epoch, seq, posted, worker, attempt, snapshot_seq, body, artifacts = row
     tail: list[Entry] = []
     size = len(body) + len(artifacts)
     if snapshot_seq < seq:
@@ -161,6 +172,8 @@ def _held(
         skill=skill,
         turn=turn,
         start=decode_start(start),
+        worker=worker,
+        attempt=attempt,
     )
     held = Held(stored, tail=tail)
     held.posted = posted

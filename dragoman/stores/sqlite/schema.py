@@ -85,6 +85,25 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             primary key (tenant, principal, state)
         ) without rowid""",
     ),
+    (
+        "alter table task add column worker text not null default ''",
+        "alter table task add column attempt integer not null default 1",
+        "create table worker (id text primary key, beat_at integer not null) without rowid",
+        # `task` is the id of the task that the request went to; empty if there is an answer.
+        """create table known (
+            tenant text not null,
+            principal text not null,
+            message_id text not null,
+            digest text not null,
+            task text not null,
+            answer blob not null,
+            expires integer not null,
+            primary key (tenant, principal, message_id)
+        ) without rowid""",
+        "create index known_by_expiry on known (expires)",
+        "create index known_by_task on known (task)",
+        "insert into meta values ('pruned', 0)",
+    ),
 )
 """What makes version 1, 2, ... of the schema out of the one before. Never changed once released, only continued."""
 

@@ -6,14 +6,17 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
-from dragoman.errors import ConfigurationError, StoreUnavailable
+from dragoman.errors import ConfigurationError, Duplicate, StoreUnavailable
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Commit, Entry, Memo, NewTask, Page, Posted, Query, Selector, Stored, TurnStart
+from dragoman.ports.tasks import Commit, Entry, Key, Memo, NewTask, Page, Posted, Query, Selector, Stored, TurnStart
+from dragoman.ports.world import Clock
+from dragoman.stores.clock import WallClock
 from dragoman.stores.held import Held
-from dragoman.stores.sqlite import reading, schema
+from dragoman.stores.sqlite import knowledge, reading, schema
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.changes import Change, Create, Erase, Post, Update
 from dragoman.stores.sqlite.heads import Heads
@@ -36,12 +39,13 @@ class SqliteStore:
     cut), `normal` (the last moments may be) or `off` (for tests: the file may be).
     """
 
-    def __init__(self, path: Path | str, *, owner: str, synchronous: str = "full") -> None:
+    def __init__(self, path: Path | str, *, owner: str, synchronous: str = "full", clock: Clock | None = None) -> None:
         if synchronous not in schema.SYNCHRONOUS:
             raise ConfigurationError(f"synchronous is {' or '.join(schema.SYNCHRONOUS)}, not {synchronous!r}")
         self._path = Path(path)
         self._owner = owner
         self._synchronous = synchronous
+        self._clock = clock or WallClock()
         self._cache = Cache()
         self._lock: FileLock | None = None
         self._writer: Writer | None = None
@@ -68,10 +72,10 @@ class SqliteStore:
             await writer.close()
 
     async def create(self, new: NewTask) -> None:
-        await self._write(Create(new))
+        await self._write(Create(new, self._clock.now()))
 
     async def commit(self, commit: Commit) -> None:
-        await self._write(Update(commit))
+        await self._write(Update(commit, self._clock.now()))
 
     async def get(self, task_id: str, scope: Scope) -> Stored | None:
         held = await self._held(task_id)
@@ -86,8 +90,9 @@ class SqliteStore:
     async def page(self, query: Query, scope: Scope) -> Page:
         return await self._read(reading.read_page, query, scope)
 
-    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> int:
-        number = await self._write(Post(task_id, scope, message, start))
+    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart, key: Key | None = None) -> int:
+        guard = None if key is None else (key, self._clock.now())
+        number = await self._write(Post(task_id, scope, message, start, guard))
         assert isinstance(number, int)
         return number
 
@@ -98,6 +103,26 @@ class SqliteStore:
     async def memos(self, task_id: str, turn: int) -> tuple[Memo, ...]:
         held = await self._held(task_id)
         return () if held is None else held.remembered(turn)
+
+    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+        await self._write(knowledge.Answered(scope, key, answer, self._clock.now()))
+
+    async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
+        return await self._read(knowledge.find, scope, message_id, self._clock.now())
+
+    async def beat(self, worker: str) -> None:
+        await self._write(knowledge.Beat(worker, self._clock.now()))
+
+    async def retire(self, worker: str) -> None:
+        await self._write(knowledge.Retire(worker))
+
+    async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
+        alive_since = self._clock.now() - timedelta(seconds=dead_after)
+        return await self._read(reading.read_claimable, alive_since, limit)
+
+    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
+        change = knowledge.Prune(self._clock.now(), events_before, tasks_before, limit)
+        return cast("int", await self._write(change))
 
     async def unfinished(self) -> tuple[Stored, ...]:
         return await self._read(reading.read_unfinished)

@@ -10,15 +10,15 @@ from itertools import chain
 from dragoman.errors import Fenced
 from dragoman.types.task import TaskState
 
-__all__ = ["ADVANCE", "FENCE", "MOVE", "Bulk", "Row", "Wave", "update"]
+__all__ = ["ADVANCE", "FENCE", "MOVE", "TERMINAL", "Bulk", "Row", "Wave", "update"]
 
-Row = tuple[int | str | bytes, ...]
+Row = tuple[int | str | bytes | None, ...]
 
 _SIZES = (64, 32, 16, 8, 4, 2, 1)
-_TERMINAL = ", ".join(f"'{state.value}'" for state in TaskState if state.terminal)
+TERMINAL = ", ".join(f"'{state.value}'" for state in TaskState if state.terminal)
 
 FENCE = (
-    f"task.id = was.column2 and task.epoch = was.column3 and task.seq = was.column4 and task.state not in ({_TERMINAL})"
+    f"task.id = was.column2 and task.epoch = was.column3 and task.seq = was.column4 and task.state not in ({TERMINAL})"
 )
 """What must still hold of a task for a change to be written, whatever was checked before."""
 
@@ -41,7 +41,7 @@ class Bulk:
         return changed
 
 
-_CREATE = Bulk("insert into task values", 16)
+_CREATE = Bulk("insert into task values", 18)
 _SNAPSHOT = Bulk("insert or replace into snapshot values", 4)
 _EVENT = Bulk("insert into event values", 6)
 _LETTER = Bulk("insert into inbox values", 3)
@@ -50,6 +50,7 @@ _MEMO = Bulk(
     5,
     "on conflict (n, turn, kind, key) do update set body = excluded.body",
 )
+_KNOWN = Bulk("insert or replace into known values", 7)
 _TALLY = Bulk(
     "insert into tally values",
     4,
@@ -77,6 +78,10 @@ class Wave:
         """As `advanced`; then state, time of the status."""
         self.turned: list[Row] = []
         self.started: list[Row] = []
+        self.owned: list[Row] = []
+        """Worker, attempt, and n."""
+        self.known: dict[tuple[str, str, str], Row] = {}
+        """By tenant, principal and message id: what the request was, and where it went."""
         self.snapshots: list[Row] = []
         self.events: list[Row] = []
         self.posted: list[Row] = []
@@ -109,10 +114,14 @@ class Wave:
         tally: list[Row] = [(*key, change) for key, change in self.tally.items() if change]
         if tally:
             _TALLY.run(connection, tally)
-        if self.posted or self.consumed or self.memos or self.turned or self.started:
+        if self.posted or self.consumed or self.memos or self.turned or self.started or self.owned or self.known:
             self._write_rest(connection)
 
     def _write_rest(self, connection: sqlite3.Connection) -> None:
+        _KNOWN.run(connection, [(*name, *row) for name, row in self.known.items()])
+        connection.executemany(
+            "update task set worker = coalesce(?, worker), attempt = coalesce(?, attempt) where n = ?", self.owned
+        )
         connection.executemany("update task set posted = ? where n = ?", self.posted)
         connection.executemany("delete from inbox where n = ? and number = ?", self.consumed)
         connection.executemany("update task set turn = ? where n = ?", self.turned)

@@ -1,0 +1,146 @@
+"""Keys of requests, beats of workers, and what is removed in time. Rare changes, written at once."""
+
+import sqlite3
+from datetime import datetime
+from typing import cast
+
+from dragoman.core.views import to_microseconds
+from dragoman.errors import Duplicate
+from dragoman.ports.call import Scope
+from dragoman.ports.tasks import Key
+from dragoman.stores.record import decode_message, encode
+from dragoman.stores.sqlite.cache import Cache
+from dragoman.stores.sqlite.heads import Heads
+from dragoman.stores.sqlite.wave import TERMINAL, Wave
+from dragoman.types.content import Message
+
+__all__ = ["Answered", "Beat", "Prune", "Retire", "claim", "find", "remove"]
+
+
+def claim(
+    heads: Heads, wave: Wave, scope: Scope, key: Key, now: datetime, *, task_id: str, answer: bytes = b""
+) -> None:
+    """Makes the key known with this change.
+
+    Raises:
+        Duplicate: it is known already, to the database or to the wave.
+    """
+    name = scope.tenant, scope.principal, key.message_id
+    staged = wave.known.get(name)
+    if staged is not None:
+        digest, known_task, known_answer = cast("tuple[str, str, bytes]", staged[:3])
+        raise _duplicate(known_task, digest, known_answer)
+    known = find(heads.connection, scope, key.message_id, now)
+    if known is not None:
+        raise known
+    wave.known[name] = (key.digest, task_id, answer, to_microseconds(key.expires))
+
+
+def find(connection: sqlite3.Connection, scope: Scope, message_id: str, now: datetime) -> Duplicate | None:
+    """What is known of a request with this message id."""
+    row = connection.execute(
+        "select task, digest, answer from known where tenant = ? and principal = ? and message_id = ? and expires > ?",
+        (scope.tenant, scope.principal, message_id, to_microseconds(now)),
+    ).fetchone()
+    return None if row is None else _duplicate(*row)
+
+
+def _duplicate(task_id: str, digest: str, answer: bytes) -> Duplicate:
+    return Duplicate(task_id, digest, decode_message(answer) if answer else None)
+
+
+def remove(heads: Heads, wave: Wave, row: tuple[int, str, str, str, str]) -> str:
+    """Removes a task and all that belongs to it, given its number, id, tenant, principal and state."""
+    n, task_id, tenant, principal, state = row
+    for table in ("task", "snapshot", "event", "inbox", "memo"):
+        heads.connection.execute(f"delete from {table} where n = ?", (n,))  # noqa: S608 -- made of this module's own words only
+    heads.connection.execute("delete from known where task = ?", (task_id,))
+    wave.count(tenant, principal, state, -1)
+    heads.stage(task_id, None)
+    return task_id
+
+
+class _Aside:
+    """A change of no task."""
+
+    task_id: str | None = ""
+
+    def committed(self, cache: Cache, _: object, /) -> None:
+        pass
+
+
+class Answered(_Aside):
+    def __init__(self, scope: Scope, key: Key, answer: Message, now: datetime) -> None:
+        self._scope = scope
+        self._key = key
+        self._answer = encode(answer)
+        self._now = now
+
+    def plan(self, heads: Heads, wave: Wave) -> None:
+        claim(heads, wave, self._scope, self._key, self._now, task_id="", answer=self._answer)
+
+
+class Beat(_Aside):
+    def __init__(self, worker: str, now: datetime) -> None:
+        self._row = worker, to_microseconds(now)
+
+    def plan(self, heads: Heads, wave: Wave) -> None:  # noqa: ARG002 -- written at once
+        heads.connection.execute("insert or replace into worker values (?, ?)", self._row)
+
+
+class Retire(_Aside):
+    def __init__(self, worker: str) -> None:
+        self._worker = worker
+
+    def plan(self, heads: Heads, wave: Wave) -> None:  # noqa: ARG002 -- written at once
+        heads.connection.execute("delete from worker where id = ?", (self._worker,))
+
+
+class Prune(_Aside):
+    """Goes through the tasks by the time of their ends; a mark says how far the logs are gone already."""
+
+    def __init__(self, now: datetime, events_before: datetime, tasks_before: datetime | None, limit: int) -> None:
+        self._now = to_microseconds(now)
+        self._events_before = to_microseconds(events_before)
+        self._tasks_before = None if tasks_before is None else to_microseconds(tasks_before)
+        self._limit = limit
+        # What is removed for good must not live on in the write-ahead log.
+        self.task_id = "" if tasks_before is None else None
+        self._removed: list[str] = []
+
+    def plan(self, heads: Heads, wave: Wave) -> int:
+        connection = heads.connection
+        connection.execute(
+            """delete from known where (tenant, principal, message_id) in
+               (select tenant, principal, message_id from known where expires <= ? limit ?)""",
+            (self._now, self._limit),
+        )
+        rows = [] if self._tasks_before is None else self._ended(connection, -1, self._tasks_before, self._limit)
+        self._removed = [remove(heads, wave, row) for row in rows]
+        return len(rows) + self._cut(connection, self._limit - len(rows))
+
+    def _cut(self, connection: sqlite3.Connection, limit: int) -> int:
+        (mark,) = connection.execute("select value from meta where key = 'pruned'").fetchone()
+        rows = self._ended(connection, mark, self._events_before, limit)
+        connection.executemany("delete from event where n = ?", [row[:1] for row in rows])
+        if len(rows) < limit and self._events_before > mark:
+            connection.execute("update meta set value = ? where key = 'pruned'", (self._events_before,))
+        return len(rows)
+
+    @staticmethod
+    def _ended(
+        connection: sqlite3.Connection, after: int, until: int, limit: int
+    ) -> list[tuple[int, str, str, str, str]]:
+        return connection.execute(
+            f"""select task.n, task.id, task.tenant, task.principal, task.state
+                from (select distinct tenant, principal from tally where state in ({TERMINAL}) and tasks > 0) as scope
+                cross join task indexed by task_in_order
+                on task.tenant = scope.tenant and task.principal = scope.principal
+                and task.status_at > ? and task.status_at <= ?
+                where task.state in ({TERMINAL}) limit ?""",  # noqa: S608 -- made of this package's own words only
+            (after, until, limit),
+        ).fetchall()
+
+    def committed(self, cache: Cache, _: object, /) -> None:
+        for task_id in self._removed:
+            cache.drop(task_id)
