@@ -56,7 +56,8 @@ class Older:
         if isinstance(file, dict):
             members = cast("dict[str, Any]", file)
             found = {name: pick(members, *spellings) for name, spellings in _FILE}
-            found["metadata"] = given.get("metadata")
+            # A part that has other contents too is for the reader to refuse.
+            found |= {name: given.get(name) for name in ("text", "data", "metadata")}
             return {name: member for name, member in found.items() if member is not None}
         data = given.get("data")
         if self._nested_data and "kind" not in given and isinstance(data, dict) and "data" in data:

@@ -1,32 +1,10 @@
-"""What every answer has to be, whatever was asked: names, spellings, timestamps, and the table of errors."""
+"""What every answer has to be, whatever was asked: names, spellings, timestamps."""
 
 import re
 from typing import Any, cast
 
-__all__ = ["ERRORS", "FREE", "check_error", "check_payload"]
+__all__ = ["FREE", "check_payload"]
 
-# reason: JSON-RPC code, HTTP status, name of the gRPC status (specification sections 5.4, 9.5 and 11.6)
-ERRORS: dict[str, tuple[int, int, str]] = {
-    "TASK_NOT_FOUND": (-32001, 404, "NOT_FOUND"),
-    "TASK_NOT_CANCELABLE": (-32002, 400, "FAILED_PRECONDITION"),
-    "PUSH_NOTIFICATION_NOT_SUPPORTED": (-32003, 400, "FAILED_PRECONDITION"),
-    "UNSUPPORTED_OPERATION": (-32004, 400, "FAILED_PRECONDITION"),
-    "CONTENT_TYPE_NOT_SUPPORTED": (-32005, 400, "INVALID_ARGUMENT"),
-    "INVALID_AGENT_RESPONSE": (-32006, 500, "INTERNAL"),
-    "EXTENDED_AGENT_CARD_NOT_CONFIGURED": (-32007, 400, "FAILED_PRECONDITION"),
-    "EXTENSION_SUPPORT_REQUIRED": (-32008, 400, "FAILED_PRECONDITION"),
-    "VERSION_NOT_SUPPORTED": (-32009, 400, "FAILED_PRECONDITION"),
-    "PARSE_ERROR": (-32700, 400, "INVALID_ARGUMENT"),
-    "INVALID_REQUEST": (-32600, 400, "INVALID_ARGUMENT"),
-    "METHOD_NOT_FOUND": (-32601, 404, "UNIMPLEMENTED"),
-    "INVALID_PARAMS": (-32602, 400, "INVALID_ARGUMENT"),
-    "INTERNAL_ERROR": (-32603, 500, "INTERNAL"),
-    "REQUEST_TOO_LARGE": (-32600, 413, "RESOURCE_EXHAUSTED"),
-    "UNAVAILABLE": (-32603, 503, "UNAVAILABLE"),
-}
-OF_THE_PROTOCOL = {reason for reason, (code, _, _) in ERRORS.items() if -32099 <= code <= -32001}
-OWN_STATUS = {401, 403, 413, 503}
-"""What intermediaries must see is an HTTP status in JSON-RPC too."""
 FREE = {"metadata", "data", "params", "securitySchemes", "schemes", "scopes", "header"}
 """Members whose content is the user's, with names of the user's choice."""
 
@@ -88,51 +66,3 @@ def _check_object(value: dict[str, Any], member: str) -> None:
         assert name not in {"kind", "final"}, value
         if name not in FREE:
             check_payload(inner, name)
-
-
-def check_error(
-    jsonrpc: bool, status: int, body: Any, request_id: Any, *, streamed: bool
-) -> tuple[str, str, list[dict[str, Any]]]:
-    """The reason, text and details of an error body, after its form was held against the table."""
-    if jsonrpc:
-        assert set(body) == {"jsonrpc", "id", "error"}
-        assert body["jsonrpc"] == "2.0"
-        error, details = body["error"], body["error"].get("data", [])
-        assert set(error) <= {"code", "message", "data"}
-    else:
-        assert set(body) == {"error"}
-        error, details = body["error"], body["error"]["details"]
-        assert set(error) == {"code", "status", "message", "details"}
-    reason = _reason(details)
-    code, http, name = ERRORS[reason]
-    if reason == "METHOD_NOT_FOUND" and status == 405:
-        http = 405
-    if jsonrpc:
-        # The id of a body that was not read is not known.
-        assert body["id"] == (None if http == 413 else request_id)
-        assert error["code"] == code
-        assert status == (http if http in OWN_STATUS else 200)
-    else:
-        assert (error["code"], error["status"]) == (http, name)
-        assert streamed or status == http
-    assert error["message"]
-    assert "Traceback" not in str(body)
-    return reason, error["message"], details
-
-
-def _reason(details: list[dict[str, Any]]) -> str:
-    """The reason, from the first detail of its type; all details must be well-formed."""
-    reasons: list[str] = []
-    for detail in details:
-        match detail:
-            case {"@type": "type.googleapis.com/google.rpc.ErrorInfo", **info}:
-                assert info["domain"] == "a2a-protocol.org"
-                assert all(isinstance(value, str) for value in info.get("metadata", {}).values())
-                reasons.append(info["reason"])
-            case {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations}:
-                assert violations
-                assert all(set(violation) == {"field", "description"} for violation in violations)
-            case _:
-                assert detail["@type"].startswith("type.googleapis.com/google.rpc."), detail
-    assert len(reasons) == 1, details
-    return reasons[0]

@@ -1,4 +1,4 @@
-"""Agents behind a wire: in process, with the raw bytes in both bindings."""
+"""Agents behind a wire: in process, with the raw bytes, in every cell."""
 
 import asyncio
 import functools
@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from dragoman import Agent
-from dragoman.testing.bridge import AsgiBridge
 from tests.behaviour.agents import echo
+from tests.behaviour.cells import FINAL_JSON, Cell, cells_of
+from tests.behaviour.rpc import Bridge
 from tests.behaviour.wire import BINDINGS, Serve, Start, Wire, wire_to
 
 
@@ -31,16 +32,36 @@ def _bounded(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[No
     return bounded
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "without(*losses): cells that lose what the test is about are left out")
+    config.addinivalue_line("markers", "only(*cells): the test runs in these cells alone")
+
+
+STORES = ("memory", "sqlite")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each cell in turn, and each store; both stores only where the wire is of 1.0 over JSON: no store knows a wire."""
+    stores = STORES if "store" in metafunc.fixturenames else ("memory",)
+    if "cell" in metafunc.fixturenames:
+        cells = cells_of(metafunc.definition.iter_markers)
+        pairs = [(cell, store) for cell in cells for store in (stores if cell in FINAL_JSON else stores[:1])]
+        ids = [f"{cell.key}-{store}" if len(stores) > 1 else cell.key for cell, store in pairs]
+        metafunc.parametrize(("cell", "store_kind"), pairs, ids=ids)
+    elif "store_kind" in metafunc.fixturenames:
+        metafunc.parametrize("store_kind", stores)
+
+
 @pytest.fixture(params=BINDINGS)
 def binding(request: pytest.FixtureRequest) -> str:
-    """Each core binding in turn."""
+    """Each binding of 1.0 over JSON in turn, where a test starts applications of its own."""
     return str(request.param)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def store(store_kind: str, tmp_path: Path) -> str:
     """Each store in turn, as an agent takes it."""
-    return "memory" if request.param == "memory" else f"sqlite:///{tmp_path / 'tasks.db'}"
+    return "memory" if store_kind == "memory" else f"sqlite:///{tmp_path / 'tasks.db'}"
 
 
 @pytest.fixture
@@ -48,19 +69,19 @@ async def started() -> AsyncIterator[Start]:
     """Starts ASGI applications and ends them after the test."""
     async with AsyncExitStack() as stack:
 
-        async def start(app: Any) -> AsgiBridge:
-            return await stack.enter_async_context(AsgiBridge(app))
+        async def start(app: Any) -> Bridge:
+            return await stack.enter_async_context(Bridge(app))
 
         yield start
 
 
 @pytest.fixture
-async def serve(binding: str, started: Start) -> Serve:
-    """Serves an agent, and gives the wire to it in one of the bindings."""
+async def serve(cell: Cell, store_kind: str, started: Start) -> Serve:
+    """Serves an agent, and gives the wire to it in one of the cells."""
 
     async def serving(agent: Agent) -> Wire:
         app = agent.asgi()
-        wire = await wire_to(await started(app), binding)
+        wire = await wire_to(await started(app), cell)
         wire.app = app
         return wire
 

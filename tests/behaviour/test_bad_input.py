@@ -10,48 +10,34 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.dialects.base import HttpReply, HttpRequest
+from dragoman.dialects.base import HttpRequest
 from tests.behaviour.agents import echo
-from tests.behaviour.checks import check_error, check_payload
+from tests.behaviour.answers import accepted, check_answer
+from tests.behaviour.cells import OVER_GRPC, OVER_HTTP, only
 from tests.behaviour.manifest import requirement
-from tests.behaviour.mutations import damaged, valid_requests
+from tests.behaviour.mutations import damaged, valid_requests, well_framed
 from tests.behaviour.wire import Serve, message, refused
+from tests.unit.hosts.grpc.driver import framed
 
-MUTATIONS = 5_000
-"""For each of the two bindings."""
-
-
-def check_answer(request: HttpRequest, reply: HttpReply) -> None:
-    """The answer is one that the protocol has: a result, a stream, a card, or an error of the table."""
-    assert reply.status < 500, (request, reply)
-    assert b"Traceback" not in reply.body
-    kind = reply.headers.get("content-type", "").split(";")[0]
-    if not reply.body:
-        assert request.method == "HEAD" or (reply.status == 405 and ".well-known" in request.path), (request, reply)
-    elif kind != "text/event-stream":
-        body = json.loads(reply.body)
-        if "error" in body:
-            check_error("jsonrpc" in body, reply.status, body, body.get("id"), streamed=False)
-        else:
-            assert reply.status == 200, (request, reply)
-            check_payload(body["result"] if "jsonrpc" in body else body)
+MUTATIONS = 2_500
+"""For each cell."""
 
 
 @requirement("R-3.3.2-09", "R-13.4-05", "R-14.1-02")
-async def test_ten_thousand_damaged_requests_are_answered_rightly(
+async def test_twenty_thousand_damaged_requests_are_answered_rightly(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     wire = await serve(echo())
-    chance = random.Random(f"damage in {wire.binding}")
+    chance = random.Random(f"damage in {wire.cell.key}")
     requests = valid_requests(wire, (await wire.send())["id"])
-    accepted = 0
+    taken = 0
     for _ in range(MUTATIONS):
         request = damaged(chance.choice(requests), chance)
         async with asyncio.timeout(10):
             reply = await wire.send_raw(request)
-        check_answer(request, reply)
-        accepted += reply.status == 200 and b'"error"' not in reply.body
-    assert 0 < accepted < MUTATIONS
+        check_answer(request, reply, frames=well_framed(request))
+        taken += accepted(reply)
+    assert 0 < taken < MUTATIONS
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
     assert (await wire.send("still here"))["artifacts"][0]["parts"] == [{"text": "still here"}]
 
@@ -62,12 +48,15 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(serve: Serve) 
     assert (await wire.send("x" * 8_000))["artifacts"]
     with refused("REQUEST_TOO_LARGE") as caught:
         await wire.send("x" * 10_001)
-    assert caught.value.reply.status == 413
-    assert "10000" in caught.value.text
-    assert (await wire.call("ListTasks"))["totalSize"] == 1
+    if wire.binding != "GRPC":
+        assert caught.value.reply.status == 413
+    # Over gRPC the prefix of the message counts too.
+    assert ("10005" if wire.binding == "GRPC" else "10000") in caught.value.text
+    assert len(await wire.stored()) == 1
 
 
 @requirement("R-13.4-06")
+@only(*OVER_HTTP)
 async def test_a_body_that_says_it_is_too_long_is_not_waited_for(serve: Serve) -> None:
     wire = await serve(echo(max_body_bytes=10_000))
     request = wire.request("SendMessage", {"message": message()}, headers={"content-length": "99999999999"})
@@ -76,6 +65,7 @@ async def test_a_body_that_says_it_is_too_long_is_not_waited_for(serve: Serve) -
 
 
 @requirement("R-13.4-05", "R-13.4-06")
+@only(*OVER_HTTP)
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
 @pytest.mark.parametrize("depth", [50, 500, 5_000, 200_000])
 async def test_deep_nesting_is_taken_or_refused(serve: Serve, opening: str, closing: str, depth: int) -> None:
@@ -85,26 +75,51 @@ async def test_deep_nesting_is_taken_or_refused(serve: Serve, opening: str, clos
         sent = wire.request("SendMessage", {"message": message()})
         body = sent.body.replace(b'"role"', (place % nested).encode() + b',"role"')
         request = HttpRequest("POST", sent.path, "", sent.headers, body)
-        reply = await wire.send_raw(request)
-        assert reply.status < 500
-        answer: dict[str, Any] = json.loads(reply.body) if depth < 1_000 else {}
-        if "error" in answer:
-            check_error(wire.jsonrpc, reply.status, answer, answer.get("id"), streamed=False)
+        check_answer(request, await wire.send_raw(request))
     whole = HttpRequest("POST", sent.path, "", sent.headers, nested.encode())
     check_answer(whole, await wire.send_raw(whole))
     assert (await wire.send("still here"))["artifacts"]
 
 
+@requirement("R-13.4-05", "R-13.4-06")
+@only(*OVER_GRPC)
+@pytest.mark.parametrize("depth", [20, 90, 500, 5_000])
+async def test_messages_within_messages_are_taken_or_refused(serve: Serve, depth: int) -> None:
+    wire = await serve(echo())
+    nested = field(3, b"x")  # a string
+    for _ in range(depth):
+        nested = field(5, field(1, field(1, b"k") + field(2, nested)))  # a struct in which `k` is what was before
+    request = wire.request("SendMessage", {"message": message()})
+    metadata = 4 if wire.cell.line == "1.0" else 3
+    body = request.body[5:] + field(metadata, field(1, field(1, b"k") + field(2, nested)))
+    request = msgspec.structs.replace(request, body=framed(body))
+    reply = await wire.send_raw(request)
+    check_answer(request, reply)
+    assert reply.headers["grpc-status"] == ("0" if depth == 20 else "3")
+    assert (await wire.send("still here"))["artifacts"]
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A field of protobuf whose content has a length."""
+    length, size = bytearray(), len(content)
+    while size > 0x7F:
+        length.append(size & 0x7F | 0x80)
+        size >>= 7
+    return bytes([number << 3 | 2, *length, size]) + content
+
+
+@only(*OVER_HTTP)
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 5_000, "0." + "1" * 5_000, "NaN", "Infinity", "-0", "01"])
 async def test_odd_numbers_are_taken_or_refused(serve: Serve, number: str) -> None:
     wire = await serve(echo())
-    for member in ('"configuration":{"historyLength":%s}', '"metadata":{"x":%s}'):
-        sent = wire.request("SendMessage", {"message": message()})
-        body = sent.body.replace(b'"message"', (member % number).encode() + b',"message"')
-        request = HttpRequest("POST", sent.path, "", sent.headers, body)
+    for place in (b"77", b"88"):
+        given = {"message": message(), "configuration": {"historyLength": 77}, "metadata": {"x": 88}}
+        sent = wire.request("SendMessage", given)
+        request = msgspec.structs.replace(sent, body=sent.body.replace(place, number.encode()))
         check_answer(request, await wire.send_raw(request))
 
 
+@only(*OVER_HTTP)
 async def test_a_caller_who_leaves_in_the_middle_of_the_body_leaves_nothing_behind(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -122,7 +137,7 @@ async def test_a_caller_who_leaves_in_the_middle_of_the_body_leaves_nothing_behi
     leaving.cancel()
     with pytest.raises(asyncio.CancelledError):
         await leaving
-    assert (await wire.call("ListTasks"))["totalSize"] == 0
+    assert await wire.stored() == []
     assert caplog.records == []
 
 

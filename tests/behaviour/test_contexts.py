@@ -4,6 +4,7 @@ import pytest
 
 from dragoman import Agent, TaskContext
 from tests.behaviour.agents import echo, obedient
+from tests.behaviour.cells import LISTS_SAY_LITTLE, NO_LISTS, NO_REFERENCES, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, message, refused
 
@@ -28,6 +29,7 @@ async def test_the_callers_context_is_taken_and_kept(serve: Serve, context: str)
 
 
 @requirement("R-3.4.1-08")
+@without(NO_LISTS, LISTS_SAY_LITTLE)
 async def test_tasks_of_one_context_are_found_together(serve: Serve, store: str) -> None:
     wire = await serve(echo(store=store))
     first = await wire.send("a")
@@ -65,6 +67,7 @@ async def test_a_follow_up_that_names_another_context_is_refused(serve: Serve) -
 
 
 @requirement("R-3.4.3-04")
+@without(NO_REFERENCES)
 async def test_the_agent_sees_the_tasks_that_a_message_refers_to(serve: Serve) -> None:
     agent = Agent("Librarian", "Looks things up.", store="memory")
 

@@ -12,8 +12,11 @@ import pydantic
 import pytest
 
 from dragoman import Agent, Artifact, Message, Part, Reject, TaskContext
+from tests.behaviour.cells import FINAL_JSON, only
 from tests.behaviour.test_streams import text_in
 from tests.behaviour.wire import Fault, Serve, message, refused
+
+pytestmark = only(*FINAL_JSON)
 
 
 def new_agent(*, store: str = "memory", **given: Any) -> Agent:

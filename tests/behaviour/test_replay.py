@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from dragoman import TaskContext
+from tests.behaviour.cells import FINAL_JSON, only
 from tests.behaviour.test_handlers import new_agent, texts
 from tests.behaviour.test_streams import states_in, text_in
 from tests.behaviour.wire import Serve, Wire, message
+
+pytestmark = only(*FINAL_JSON)
 
 
 async def reply(wire: Wire, task: dict[str, Any], text: str) -> dict[str, Any]:

@@ -10,9 +10,12 @@ import pytest
 from dragoman import Agent, TaskContext
 from dragoman.testing.bridge import AsgiBridge
 from tests.behaviour.agents import echo, obedient
+from tests.behaviour.cells import FINAL_JSON, only
 from tests.behaviour.manifest import requirement
 from tests.behaviour.test_handlers import new_agent, texts
 from tests.behaviour.wire import Serve, message, refused, wire_to
+
+pytestmark = only(*FINAL_JSON)
 
 
 @pytest.fixture

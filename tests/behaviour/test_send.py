@@ -10,6 +10,7 @@ from dragoman import Agent, TaskContext
 from dragoman.dialects.base import HttpRequest
 from dragoman.testing.bridge import AsgiBridge
 from tests.behaviour.agents import direct, echo, gated, obedient
+from tests.behaviour.cells import NO_HISTORY_LENGTH_OF_ZERO, NO_LISTS, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, message, refused, wire_to
 
@@ -57,8 +58,7 @@ async def test_a_direct_answer_is_the_same_for_who_waits_and_who_does_not(serve:
     assert list(result) == ["message"]
     assert result["message"]["parts"] == [{"text": "you said hi"}]
     assert result["message"]["role"] == "ROLE_AGENT"
-    listed = await wire.call("ListTasks")
-    assert (listed["tasks"], listed["totalSize"]) == ([], 0)
+    assert await wire.stored() == []
 
 
 @requirement("R-3.2.2-05")
@@ -90,7 +90,7 @@ async def test_a_made_up_task_id_is_not_found_and_makes_no_task(serve: Serve) ->
         await wire.send(message("more", taskId=made_up))
     with refused("TASK_NOT_FOUND"):
         await wire.get(made_up)
-    assert (await wire.call("ListTasks"))["totalSize"] == 0
+    assert await wire.stored() == []
 
 
 @requirement("R-3.1.1-03", "R-13.4-07")
@@ -126,7 +126,7 @@ async def test_a_task_that_is_not_there_is_not_found(serve: Serve) -> None:
             await wire.get(task_id)
 
 
-@requirement("R-3.2.4-01", "R-3.2.4-02")
+@requirement("R-3.2.4-02")
 async def test_the_history_is_as_long_as_asked_for_and_the_newest(serve: Serve, store: str) -> None:
     agent = Agent("Curious", "Asks twice.", store=store)
 
@@ -142,18 +142,29 @@ async def test_the_history_is_as_long_as_asked_for_and_the_newest(serve: Serve, 
     told = [entry["parts"][0]["text"] for entry in task["history"]]
     assert told == ["begin", "First?", "red", "Second?", "blue"]
     assert [entry["role"] for entry in task["history"][:2]] == ["ROLE_USER", "ROLE_AGENT"]
-    assert "history" not in await wire.get(task["id"], historyLength=0)
     assert (await wire.get(task["id"], historyLength=2))["history"] == task["history"][-2:]
     assert (await wire.get(task["id"], historyLength=50))["history"] == task["history"]
-    listed = await wire.call("ListTasks", {"historyLength": 1})
-    assert listed["tasks"][0]["history"] == task["history"][-1:]
+    with_history = await wire.send("begin", configuration={"historyLength": 1})
+    assert [entry["parts"] for entry in with_history["history"]] == [[{"text": "begin"}]]
 
 
 @requirement("R-3.2.4-01")
-async def test_a_send_may_ask_for_no_history(serve: Serve) -> None:
-    wire = await serve(echo())
-    assert "history" not in await wire.send("hello", configuration={"historyLength": 0})
-    assert len((await wire.send("hello", configuration={"historyLength": 1}))["history"]) == 1
+@without(NO_HISTORY_LENGTH_OF_ZERO)
+async def test_who_asks_for_no_history_gets_none(serve: Serve) -> None:
+    wire = await serve(obedient())
+    task = await wire.send("ask", configuration={"historyLength": 0})
+    assert "history" not in task
+    assert (await wire.get(task["id"]))["history"]
+    assert "history" not in await wire.get(task["id"], historyLength=0)
+
+
+@requirement("R-3.2.4-02")
+@without(NO_LISTS)
+async def test_the_history_of_listed_tasks_is_as_long_as_asked_for(serve: Serve) -> None:
+    wire = await serve(obedient())
+    task = await wire.send("ask")
+    listed = await wire.call("ListTasks", {"historyLength": 1})
+    assert listed["tasks"][0]["history"] == task["history"][-1:]
 
 
 @requirement("R-3.2.4-03")
@@ -166,6 +177,12 @@ async def test_a_negative_history_length_is_refused(serve: Serve) -> None:
     with refused("INVALID_PARAMS") as caught:
         await wire.send("hello", configuration={"historyLength": -1})
     assert caught.value.fields == ["configuration.historyLength"]
+
+
+@requirement("R-3.2.4-03")
+@without(NO_LISTS)
+async def test_a_negative_history_length_of_a_list_is_refused(serve: Serve) -> None:
+    wire = await serve(echo())
     with refused("INVALID_PARAMS"):
         await wire.call("ListTasks", {"historyLength": -1})
 
@@ -193,7 +210,7 @@ async def test_who_leaves_while_waiting_leaves_the_task_alone(serve: Serve) -> N
     waiting = asyncio.create_task(wire.send("one"))
     tasks: list[Any] = []
     while not tasks:
-        tasks = (await wire.call("ListTasks"))["tasks"]
+        tasks = await wire.stored()
     waiting.cancel()
     gate.release()
     gate.release()

@@ -6,6 +6,7 @@ from typing import Any
 
 from dragoman import Agent, TaskContext
 from tests.behaviour.agents import chatty, direct, echo, gated, obedient
+from tests.behaviour.cells import NO_SERVER_SENT_EVENTS, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, message, refused
 
@@ -82,6 +83,7 @@ async def test_a_direct_answer_is_the_whole_stream(serve: Serve) -> None:
     assert payloads[0]["message"]["parts"] == [{"text": "you said hi"}]
 
 
+@without(NO_SERVER_SENT_EVENTS)
 async def test_the_id_of_an_event_is_its_number_in_the_task(serve: Serve) -> None:
     agent, gate = gated()
     wire = await serve(agent)
@@ -182,6 +184,7 @@ async def test_many_streams_at_once_do_not_mix(serve: Serve) -> None:
     assert all(await asyncio.gather(*(one(f"text {number}") for number in range(30))))
 
 
+@without(NO_SERVER_SENT_EVENTS)
 async def test_an_idle_stream_is_kept_alive_by_comments(serve: Serve) -> None:
     agent, gate = gated(keep_alive=0.01)
     wire = await serve(agent)

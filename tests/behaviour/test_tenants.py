@@ -4,8 +4,11 @@ import json
 
 from dragoman.dialects.base import HttpRequest
 from tests.behaviour.agents import obedient
+from tests.behaviour.cells import NO_TENANTS, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Fault, Serve, Wire, message, refused
+
+pytestmark = without(NO_TENANTS)
 
 
 @requirement("R-13.1-03", "R-13.1-04", "R-13.1-05")

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman import BlockingTaskContext
+from tests.behaviour.cells import FINAL_JSON, only
 from tests.behaviour.test_handlers import new_agent, texts
 from tests.behaviour.test_streams import text_in
 from tests.behaviour.wire import Serve, message
+
+pytestmark = only(*FINAL_JSON)
 
 
 async def test_a_plain_function_does_not_block_the_server(serve: Serve) -> None:

@@ -3,35 +3,45 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman.dialects.base import HttpRequest
 from tests.behaviour.agents import echo
+from tests.behaviour.cells import CELLS, FINAL_JSON, NO_VERSIONS, OVER_HTTP, Cell, only, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, Wire, message, refused
 
+OLD = tuple(cell for cell in CELLS if cell.line == "0.3")
+
 
 @requirement("R-3.6-02", "R-3.6-01", "R-14.2.1-01")
-@pytest.mark.parametrize("version", ["1.0", "1.0.0", "1.0.7", " 1.0 "])
+@pytest.mark.parametrize("version", ["{}", "{}.0", "{}.7", " {} "])
 async def test_a_served_version_is_accepted_whatever_its_patch(serve: Serve, version: str) -> None:
     wire = await serve(echo())
-    assert (await wire.send(headers={"a2a-version": version}))["artifacts"]
+    stated = version.format(wire.form.version)
+    assert (await wire.send(headers={"a2a-version": stated}))["artifacts"]
+    async with wire.send_stream(headers={"a2a-version": stated}) as stream:
+        assert await stream.until("TASK_STATE_COMPLETED")
 
 
-@requirement("R-3.6.2-02", "R-14.2.1-01")
+@requirement("R-3.6.2-02", "R-10.2-05", "R-14.2.1-01")
+@without(NO_VERSIONS)
 @pytest.mark.parametrize("version", ["99.0", "1.1", "1.7", "2.0", "2", "1", "abc", "1.x", "-1.0", "1.0, 99.0"])
 async def test_a_version_that_is_not_served_is_refused(serve: Serve, version: str) -> None:
     wire = await serve(echo())
     with refused("VERSION_NOT_SUPPORTED") as caught:
         await wire.send(headers={"a2a-version": version})
-    assert "1.0" in str(caught.value.reply.body)
+    assert "1.0" in caught.value.told
+    assert "0.3" in caught.value.told
     with refused("VERSION_NOT_SUPPORTED"):
         async with wire.send_stream(headers={"a2a-version": version}):
             pass
-    assert (await wire.call("ListTasks"))["totalSize"] == 0
+    assert await wire.stored() == []
 
 
 @requirement("R-3.6.2-03")
+@only(*FINAL_JSON)
 @pytest.mark.parametrize("version", [None, "", "0.3"])
 async def test_a_request_of_1_0_that_names_0_3_or_no_version_is_refused(serve: Serve, version: str | None) -> None:
     wire = await serve(echo())
@@ -42,27 +52,46 @@ async def test_a_request_of_1_0_that_names_0_3_or_no_version_is_refused(serve: S
     reply = await wire.send_raw(HttpRequest("POST", request.path, "", headers, request.body))
     error = json.loads(reply.body)["error"]
     assert error["code"] == (-32009 if wire.jsonrpc else 400)
-    assert (await wire.call("ListTasks"))["totalSize"] == 0
+    assert await wire.stored() == []
+
+
+@requirement("R-3.6.2-01", "R-3.6.2-03")
+@only(*OLD)
+@pytest.mark.parametrize("version", [None, "", "0.3", "0.3.0"])
+async def test_a_request_of_0_3_may_name_its_version_or_none(serve: Serve, version: str | None) -> None:
+    wire = await serve(echo())
+    headers = {} if version is None else {"a2a-version": version}
+    assert (await wire.send("hi", headers=headers))["artifacts"][0]["parts"] == [{"text": "hi"}]
+
+
+@requirement("R-10.2-04")
+@only(Cell("1.0", "GRPC"))
+@pytest.mark.parametrize("version", ["", "1.0"])
+async def test_over_grpc_the_package_says_the_version_if_nothing_else_does(serve: Serve, version: str) -> None:
+    wire = await serve(echo())
+    assert (await wire.send("hi", headers={"a2a-version": version}))["artifacts"]
 
 
 @requirement("R-3.6.1-02")
+@only(*OVER_HTTP)
 async def test_the_version_may_come_in_the_query(serve: Serve) -> None:
     wire = await serve(echo())
-    for operation, params in (("SendMessage", {"message": message()}), ("ListTasks", {})):
-        request = wire.request(operation, params, query={"A2A-Version": "1.0"})
+    task = await wire.send()
+    for operation, params in (("SendMessage", {"message": message()}), ("GetTask", {"id": task["id"]})):
+        request = wire.request(operation, params, query={"A2A-Version": wire.form.version})
         headers = {name: value for name, value in request.headers.items() if name != "a2a-version"}
-        bare = HttpRequest(request.method, request.path, request.query, headers, request.body)
-        assert wire.read(request, await wire.send_raw(bare))
+        assert wire.read(request, await wire.send_raw(msgspec.structs.replace(request, headers=headers)))
 
 
 @requirement("R-3.2.6-02", "R-9.2-01", "R-9.2-02", "R-11.2-01", "R-11.2-02")
+@only(*OVER_HTTP)
 @pytest.mark.parametrize("name", ["a2a-version", "A2A-Version", "A2A-VERSION"])
 async def test_header_names_are_read_in_any_case(serve: Serve, name: str) -> None:
     wire = await serve(echo())
     request = wire.request("SendMessage", {"message": message()})
     headers = {key: value for key, value in request.headers.items() if key != "a2a-version"}
-    reply = await wire.send_raw(HttpRequest("POST", request.path, "", {**headers, name: "1.0"}, request.body))
-    assert wire.read(request, reply)["task"]
+    cased = msgspec.structs.replace(request, headers={**headers, name: wire.form.version})
+    assert wire.read(request, await wire.send_raw(cased))["task"]
 
 
 @requirement("R-11.1-01")
@@ -87,6 +116,7 @@ async def test_http_answers_in_the_media_type_that_the_caller_accepts(
 
 
 @requirement("R-9.1-01", "R-11.1-01")
+@only(*OVER_HTTP)
 @pytest.mark.parametrize(
     "media_type",
     ["application/json", "application/a2a+json", "Application/JSON; charset=utf-8", "application/json;x=1"],
@@ -96,6 +126,7 @@ async def test_both_json_media_types_are_taken(serve: Serve, media_type: str) ->
     assert (await wire.send(headers={"content-type": media_type}))["artifacts"]
 
 
+@only(*OVER_HTTP)
 @pytest.mark.parametrize(
     "media_type", ["text/plain", "application/xml", "multipart/form-data", "nonsense", "image/png"]
 )
@@ -103,7 +134,7 @@ async def test_other_media_types_are_refused(serve: Serve, media_type: str) -> N
     wire = await serve(echo())
     with refused("CONTENT_TYPE_NOT_SUPPORTED"):
         await wire.send(headers={"content-type": media_type})
-    assert (await wire.call("ListTasks"))["totalSize"] == 0
+    assert await wire.stored() == []
 
 
 @requirement("R-11.5-01", "R-11.5-02", "R-11.5-04", "R-11.5-05")

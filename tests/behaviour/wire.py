@@ -1,16 +1,16 @@
-"""The wire as a caller sees it: requests written by hand, answers checked byte for byte, in either binding.
+"""The wire as a caller sees it: requests written by hand, answers checked byte for byte, in every cell.
 
-Nothing here uses the project's codecs, so that what the server says is held against the specification alone.
+Nothing here uses the project's codecs, so that what the server says is held against the specification alone. Tests
+speak the JSON of 1.0; `forms` says it in the cell's own form.
 """
 
 import asyncio
 import itertools
 import json
-import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -18,25 +18,29 @@ import pytest
 from dragoman import Agent
 from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.testing.bridge import AsgiBridge, LiveReply
-from tests.behaviour.checks import ERRORS, check_error, check_payload
+from tests.behaviour.cells import Cell
+from tests.behaviour.checks import check_payload
+from tests.behaviour.faults import Fault, refused
+from tests.behaviour.forms import FORMS, ROUTES, Asked, GrpcForm, Wish
+from tests.behaviour.rpc import Bridge, Rpc
 
-__all__ = ["BINDINGS", "Fault", "Serve", "Start", "Stream", "Wire", "card_of", "message", "refused", "wire_to"]
+__all__ = [
+    "BINDINGS",
+    "ROUTES",
+    "Asked",
+    "Fault",
+    "Serve",
+    "Start",
+    "Stream",
+    "Wire",
+    "card_of",
+    "message",
+    "refused",
+    "wire_to",
+]
 
 BINDINGS = ("JSONRPC", "HTTP+JSON")
-VERSION = {"a2a-version": "1.0"}
-ROUTES: dict[str, tuple[str, str]] = {
-    "SendMessage": ("POST", "/message:send"),
-    "SendStreamingMessage": ("POST", "/message:stream"),
-    "GetTask": ("GET", "/tasks/{id}"),
-    "ListTasks": ("GET", "/tasks"),
-    "CancelTask": ("POST", "/tasks/{id}:cancel"),
-    "SubscribeToTask": ("POST", "/tasks/{id}:subscribe"),
-    "CreateTaskPushNotificationConfig": ("POST", "/tasks/{taskId}/pushNotificationConfigs"),
-    "GetTaskPushNotificationConfig": ("GET", "/tasks/{taskId}/pushNotificationConfigs/{id}"),
-    "ListTaskPushNotificationConfigs": ("GET", "/tasks/{taskId}/pushNotificationConfigs"),
-    "DeleteTaskPushNotificationConfig": ("DELETE", "/tasks/{taskId}/pushNotificationConfigs/{id}"),
-    "GetExtendedAgentCard": ("GET", "/extendedAgentCard"),
-}
+"""Of 1.0, over JSON."""
 _numbers = itertools.count(1)
 
 
@@ -45,27 +49,8 @@ def message(text: str = "hello", **members: Any) -> dict[str, Any]:
     return {"messageId": f"m-{next(_numbers)}", "role": "ROLE_USER", "parts": [{"text": text}], **members}
 
 
-class Fault(Exception):
-    """A refusal, the same in every binding."""
-
-    def __init__(self, reason: str, text: str, details: list[dict[str, Any]], reply: HttpReply) -> None:
-        self.reason, self.text, self.details, self.reply = reason, text, details, reply
-        super().__init__(f"{reason}: {text}")
-
-    @property
-    def fields(self) -> list[str]:
-        """The members that the refusal says are wrong."""
-        return [violation["field"] for detail in self.details for violation in detail.get("fieldViolations", [])]
-
-
-def refused(reason: str) -> pytest.RaisesExc[Fault]:
-    """Expects a refusal with this reason."""
-    assert reason in ERRORS
-    return pytest.raises(Fault, match=f"^{reason}: ")
-
-
-class SseEvent(msgspec.Struct, frozen=True):
-    """One server-sent event; `payload` is the stream's event inside the binding's envelope."""
+class Event(msgspec.Struct, frozen=True):
+    """One event of a stream, as 1.0 has it. What has no server-sent events has neither id nor name."""
 
     id: str | None
     name: str | None
@@ -75,45 +60,27 @@ class SseEvent(msgspec.Struct, frozen=True):
 class Stream:
     """An open stream of events. Comments are kept aside."""
 
-    def __init__(self, wire: "Wire", reply: LiveReply, request_id: Any) -> None:
-        self._wire, self._request_id = wire, request_id
-        self._events = self._parse(reply.body())
+    def __init__(self, events: AsyncIterator[Event]) -> None:
+        self._events = events
+        self._kept: list[Event] = []
         self.comments: list[str] = []
         self.alive = asyncio.Event()
 
     def __aiter__(self) -> "Stream":
         return self
 
-    async def __anext__(self) -> SseEvent:
-        return await anext(self._events)
+    async def __anext__(self) -> Event:
+        if self._kept:
+            return self._kept.pop()
+        event = await anext(self._events)
+        assert len(event.payload) == 1, event
+        assert set(event.payload) <= {"task", "message", "statusUpdate", "artifactUpdate"}, event
+        check_payload(event.payload)
+        return event
 
-    async def _parse(self, chunks: Any) -> AsyncGenerator[SseEvent]:
-        text = ""
-        async for chunk in chunks:
-            text += bytes(chunk).decode()
-            assert "\r" not in text
-            *blocks, text = text.split("\n\n")
-            for block in blocks:
-                if block.startswith(":"):
-                    self.comments.append(block)
-                    self.alive.set()
-                else:
-                    yield self._event(block)
-        assert text == "", "the stream ended inside an event"
-
-    def _event(self, block: str) -> SseEvent:
-        lines = [line.split(":", 1) for line in block.split("\n")]
-        fields = {name: value.removeprefix(" ") for name, value in lines}
-        assert len(fields) == len(lines), block
-        assert set(fields) <= {"id", "event", "data"}, block
-        body = json.loads(fields["data"])
-        if fields.get("event") == "error":
-            self._wire.fail(200, body, self._request_id, HttpReply(200, {}, fields["data"].encode()))
-        payload = self._wire.opened(body, self._request_id)
-        assert len(payload) == 1, payload
-        assert set(payload) <= {"task", "message", "statusUpdate", "artifactUpdate"}, payload
-        check_payload(payload)
-        return SseEvent(fields.get("id"), fields.get("event"), payload)
+    async def begin(self) -> None:
+        """Waits for the first event; raises `Fault` if there is an error instead."""
+        self._kept.append(await anext(self))
 
     async def payloads(self) -> list[dict[str, Any]]:
         """All events that are still to come."""
@@ -131,16 +98,21 @@ class Stream:
 
 
 class Wire:
-    """One agent, one binding."""
+    """One agent, one cell."""
 
-    def __init__(self, bridge: AsgiBridge, binding: str, path: str) -> None:
-        self.bridge, self.binding, self.path = bridge, binding, path
+    def __init__(self, bridge: AsgiBridge, cell: Cell, path: str) -> None:
+        self.bridge, self.cell, self.path = bridge, cell, path
+        self.form = FORMS[cell]
         self.app: Any = None
         """The application itself, where it was served for this wire."""
 
     @property
+    def binding(self) -> str:
+        return self.cell.binding
+
+    @property
     def jsonrpc(self) -> bool:
-        return self.binding == "JSONRPC"
+        return self.cell.binding == "JSONRPC"
 
     def request(
         self,
@@ -150,33 +122,14 @@ class Wire:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         tenant: str = "",
-    ) -> HttpRequest:
+    ) -> Asked:
         """The bytes of a call. `tenant` goes where the binding likes it best."""
-        params = dict(params or {})
-        sent = {"host": "agent.example", **VERSION, **(headers or {})}
-        if self.jsonrpc:
-            if tenant:
-                params["tenant"] = tenant
-            body: dict[str, Any] = {
-                "jsonrpc": "2.0",
-                "id": f"r-{next(_numbers)}",
-                "method": operation,
-                "params": params,
-            }
-            sent = {"content-type": "application/json", **sent}
-            return HttpRequest("POST", self.path, urlencode(query or {}), sent, json.dumps(body).encode())
-        verb, route = ROUTES[operation]
-        in_path = set(re.findall(r"{(\w+)}", route))
-        route = route.format(**{name: quote(str(params.get(name, "")), safe="") for name in in_path})
-        rest = {name: value for name, value in params.items() if name not in in_path}
-        prefix = f"{self.path}/{quote(tenant, safe='')}" if tenant else self.path
-        if verb in {"GET", "DELETE"}:
-            written = {name: _in_query(value) for name, value in rest.items()}
-            return HttpRequest(verb, prefix + route, urlencode({**written, **(query or {})}, quote_via=quote), sent)
-        sent = {"content-type": "application/a2a+json", **sent}
-        return HttpRequest(verb, prefix + route, urlencode(query or {}), sent, json.dumps(rest).encode())
+        sent = self.form.headers(headers or {})
+        return self.form.request(Wish(self.path, operation, dict(params or {}), sent, query or {}, tenant))
 
     async def send_raw(self, request: HttpRequest) -> HttpReply:
+        if isinstance(self.bridge, Bridge):
+            return await self.bridge.ask(request)
         return await self.bridge.send(request)
 
     async def reply(self, operation: str, params: Mapping[str, Any] | None = None, **how: Any) -> HttpReply:
@@ -188,32 +141,12 @@ class Wire:
         request = self.request(operation, params, **how)
         return self.read(request, await self.send_raw(request))
 
-    def read(self, request: HttpRequest, reply: HttpReply) -> Any:
+    def read(self, request: Asked, reply: HttpReply) -> Any:
         """The result inside an answer, its form checked; raises `Fault`."""
-        body = json.loads(reply.body)
-        request_id = json.loads(request.body)["id"] if self.jsonrpc else None
-        if "error" in body:
-            self.fail(reply.status, body, request_id, reply)
-        assert reply.status == 200
-        expected = "application/json" if self.jsonrpc else "application/a2a+json"
-        assert reply.headers["content-type"].split(";")[0] == expected
-        result = self.opened(body, request_id)
-        check_payload(result)
+        result = self.form.result(request, reply)
+        if request.operation != "GetExtendedAgentCard" or self.cell.line == "1.0":
+            check_payload(result)
         return result
-
-    def opened(self, body: Any, request_id: Any) -> Any:
-        """What is inside the binding's envelope."""
-        if not self.jsonrpc:
-            return body
-        assert set(body) == {"jsonrpc", "id", "result"}
-        assert (body["jsonrpc"], body["id"]) == ("2.0", request_id)
-        return body["result"]
-
-    def fail(self, status: int, body: Any, request_id: Any, reply: HttpReply) -> None:
-        reason, text, details = check_error(self.jsonrpc, status, body, request_id, streamed=not reply.headers)
-        if reply.headers:
-            assert reply.headers["content-type"].split(";")[0] == "application/json"
-        raise Fault(reason, text, details, reply)
 
     async def send(self, what: str | dict[str, Any] = "hello", **how: Any) -> dict[str, Any]:
         """Sends a message and gives the task that comes back; `configuration` and the like are members."""
@@ -229,20 +162,74 @@ class Wire:
         task: dict[str, Any] = await self.call("GetTask", {"id": task_id, **members}, **rest)
         return task
 
+    async def stored(self, **filters: Any) -> list[dict[str, Any]]:
+        """The tasks that there are, newest first, asked for in 1.0: not every cell can list."""
+        listed = await (await wire_to(self.bridge, "JSONRPC")).call("ListTasks", filters)
+        assert listed["totalSize"] == len(listed["tasks"])
+        tasks: list[dict[str, Any]] = listed["tasks"]
+        return tasks
+
     @asynccontextmanager
     async def stream(
         self, operation: str, params: Mapping[str, Any] | None = None, **how: Any
     ) -> AsyncGenerator[Stream]:
         """An open stream; raises `Fault` when it is refused before it begins."""
         request = self.request(operation, params, **how)
+        opened = self._over_grpc(request) if isinstance(self.form, GrpcForm) else self._over_http(request)
+        async with opened as stream:
+            yield stream
+
+    @asynccontextmanager
+    async def _over_grpc(self, request: Asked) -> AsyncGenerator[Stream]:
+        assert isinstance(self.bridge, Bridge)
+        async with self.bridge.rpc(request) as call:
+            stream = Stream(self._messages(request, call))
+            await stream.begin()
+            yield stream
+
+    async def _messages(self, request: Asked, call: Rpc) -> AsyncIterator[Event]:
+        while (message := await call.next()) is not None:
+            yield Event(None, None, self.form.event(request, message, error=False))
+        assert isinstance(self.form, GrpcForm)
+        self.form.end(call.reply)
+
+    @asynccontextmanager
+    async def _over_http(self, request: Asked) -> AsyncGenerator[Stream]:
         async with self.bridge.open(request) as reply:
             if reply.headers["content-type"].split(";")[0] != "text/event-stream":
                 body = b"".join([chunk async for chunk in reply.body()])
                 self.read(request, HttpReply(reply.status, reply.headers, body))
                 pytest.fail("a streaming operation gave a single result")
             assert reply.status == 200
+            stream = Stream(self._server_sent(request, reply, lambda: stream))
+            if self.cell.line == "0.3" and self.jsonrpc:
+                await stream.begin()
             assert reply.headers.get("cache-control") == "no-cache"
-            yield Stream(self, reply, json.loads(request.body)["id"] if self.jsonrpc else None)
+            yield stream
+
+    async def _server_sent(
+        self, request: Asked, reply: LiveReply, stream: Callable[[], Stream]
+    ) -> AsyncIterator[Event]:
+        text = ""
+        async for chunk in reply.body():
+            text += bytes(chunk).decode()
+            assert "\r" not in text
+            *blocks, text = text.split("\n\n")
+            for block in blocks:
+                if block.startswith(":"):
+                    stream().comments.append(block)
+                    stream().alive.set()
+                else:
+                    yield self._server_sent_event(request, block)
+        assert text == "", "the stream ended inside an event"
+
+    def _server_sent_event(self, request: Asked, block: str) -> Event:
+        lines = [line.split(":", 1) for line in block.split("\n")]
+        fields = {name: value.removeprefix(" ") for name, value in lines}
+        assert len(fields) == len(lines), block
+        assert set(fields) <= {"id", "event", "data"}, block
+        payload = self.form.event(request, fields["data"].encode(), error=fields.get("event") == "error")
+        return Event(fields.get("id"), fields.get("event"), payload)
 
     @asynccontextmanager
     async def send_stream(self, what: str | dict[str, Any] = "hello", **how: Any) -> AsyncGenerator[Stream]:
@@ -284,10 +271,6 @@ def _divided(how: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     )
 
 
-def _in_query(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, bool) else str(value)
-
-
 async def card_of(bridge: AsgiBridge, path: str = "") -> dict[str, Any]:
     """The agent card below this path."""
     reply = await bridge.send(
@@ -298,8 +281,18 @@ async def card_of(bridge: AsgiBridge, path: str = "") -> dict[str, Any]:
     return card
 
 
-async def wire_to(bridge: AsgiBridge, binding: str, path: str = "") -> Wire:
-    """The wire to the agent at this path, found through its card."""
+async def wire_to(bridge: AsgiBridge, cell: Cell | str, path: str = "") -> Wire:
+    """The wire to the agent at this path, found through its card; a binding alone means that of 1.0.
+
+    Lines before 1.0 are at the same addresses, and paths of gRPC are fixed.
+    """
+    cell = Cell("1.0", cell) if isinstance(cell, str) else cell
+    if cell.binding == "GRPC":
+        return Wire(bridge, cell, "")
     card = await card_of(bridge, path)
-    urls: list[str] = [entry["url"] for entry in card["supportedInterfaces"] if entry["protocolBinding"] == binding]
-    return Wire(bridge, binding, urlsplit(urls[0]).path)
+    urls: list[str] = [
+        entry["url"]
+        for entry in card["supportedInterfaces"]
+        if (entry["protocolBinding"], entry["protocolVersion"]) == (cell.binding, "1.0")
+    ]
+    return Wire(bridge, cell, urlsplit(urls[0]).path)
