@@ -35,6 +35,7 @@ __all__ = [
     "ConnectFailed",
     "ContentTypeNotSupportedError",
     "DragomanError",
+    "Duplicate",
     "ExtendedAgentCardNotConfiguredError",
     "ExtensionSupportRequiredError",
     "Fenced",
