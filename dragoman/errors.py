@@ -13,7 +13,7 @@
     |   |-- ConnectFailed, TimedOut
     |   `-- ReplyMalformed      the agent's fault, with an excerpt
     |-- StoreError              stays inside the process
-    |   `-- Fenced, InboxPending, StoreUnavailable, StoreInUse
+    |   `-- Fenced, InboxPending, Duplicate, StoreUnavailable, StoreInUse
     `-- ConfigurationError      the agent was put together wrongly
 
 The first group under `A2AError` is of specification section 3.3.2, the second and third are of section 9.5. Parts
