@@ -11,6 +11,7 @@ import pytest
 import trustme
 
 from dragoman.client.channel import Channel
+from dragoman.client.dialing import endpoint_of
 from dragoman.errors import (
     ConnectFailed,
     MethodNotFoundError,
@@ -43,6 +44,25 @@ def closed_port() -> int:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
         return port
+
+
+@pytest.mark.parametrize(
+    ("url", "secure", "address", "tls"),
+    [
+        ("agent.example:50051", True, "agent.example:50051", True),
+        ("agent.example:50051", False, "agent.example:50051", False),
+        ("agent.example", True, "agent.example:443", True),
+        ("agent.example", False, "agent.example:80", False),
+        ("[::1]:50051", False, "[::1]:50051", False),
+        ("https://agent.example/any/path", False, "agent.example:443", True),
+        ("grpcs://agent.example:8443", False, "agent.example:8443", True),
+        ("http://agent.example", True, "agent.example:80", False),
+        ("GRPC://[::1]:1", True, "[::1]:1", False),
+    ],
+)
+def test_where_a_url_leads(url: str, secure: bool, address: str, tls: bool) -> None:
+    endpoint = endpoint_of(url, secure=secure)
+    assert (endpoint.address, endpoint.tls) == (address, tls)
 
 
 async def test_where_nobody_listens_nothing_was_sent() -> None:
