@@ -52,6 +52,7 @@ FLOODS: dict[str, Callable[[int], bytes]] = {
     "malformed heads": malformed,
     "streams beyond the limit": too_many_streams,
     "heads beyond the limit": large_head,
+    "resets of a stream that is reset": lambda _: rst(3),
     "pings": lambda _: frame(h2.PING, 0, 0, bytes(8)),
     "acknowledgements of pings": lambda _: frame(h2.PING, h2.ACK, 0, bytes(8)),
     "settings": lambda _: h2.settings({INITIAL_WINDOW: 70_000}),
@@ -65,7 +66,13 @@ FLOODS: dict[str, Callable[[int], bytes]] = {
     "data that is padding": lambda _: frame(h2.DATA, h2.PADDED, 1, b"\x00"),
     "data of a stream that was reset": lambda _: frame(h2.DATA, 0, 3, b"x"),
 }
-NEEDS_OPEN = {"updates of a stream", "empty data", "data that is padding", "data of a stream that was reset"}
+NEEDS_OPEN = {
+    "resets of a stream that is reset",
+    "updates of a stream",
+    "empty data",
+    "data that is padding",
+    "data of a stream that was reset",
+}
 
 
 @pytest.mark.parametrize("what", FLOODS)

@@ -206,6 +206,13 @@ async def test_bodies_that_nobody_reads_stay_within_the_window_of_the_connection
         assert await other.alive()
 
 
+async def test_padding_is_given_back_at_once() -> None:
+    async with serving(hold, http2=SMALL) as server, server.peer() as peer:
+        await peer.write(peer.head(1, POST, h2.END_HEADERS))
+        await peer.write(*[frame(h2.DATA, h2.PADDED, 1, b"\xff" + bytes(256)) for _ in range(600)])
+        assert await peer.alive()
+
+
 async def hold(scope: Scope, receive: Receive, send: Send) -> None:
     """Reads nothing."""
     await asyncio.Event().wait()
