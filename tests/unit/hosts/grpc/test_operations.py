@@ -2,6 +2,7 @@
 
 import gzip
 import logging
+import random
 from typing import Any
 
 import msgspec
@@ -98,6 +99,23 @@ async def test_extensions_in_force_are_told_before_and_after_the_answer(stage: S
 )
 async def test_bytes_that_are_no_request_are_refused(app: Application, sent: bytes, code: int) -> None:
     assert (await post(app, PREFIX + "GetTask", sent)).code == code
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_whatever_bytes_come_there_is_a_status(
+    app: Application, seed: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    chance = random.Random(seed)
+    whole = body(operations.SEND_MESSAGE, send("hello", immediately=True, task_id="none"))
+    for _ in range(100):
+        sent = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            at = chance.randrange(len(sent))
+            sent[at : at + chance.randint(0, 3)] = chance.randbytes(chance.randint(0, 3))
+        encoding = chance.choice(["identity", "gzip", "br"])
+        answer = await post(app, PREFIX + "SendMessage", bytes(sent), headers={"grpc-encoding": encoding})
+        assert answer.code in {0, 3, 5, 8, 12, 13}
+    assert "a request failed" not in caplog.text
 
 
 async def test_a_message_beyond_the_limit_is_refused_packed_or_not(stage: Stage) -> None:
