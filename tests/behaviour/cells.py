@@ -17,10 +17,10 @@ __all__ = [
     "FINAL_JSON",
     "LINES",
     "LISTS_SAY_LITTLE",
+    "MEDIA_TYPES_OF_FILES_ONLY",
     "NO_EMPTY_ARTIFACTS",
     "NO_HISTORY_LENGTH_OF_ZERO",
     "NO_LISTS",
-    "NO_MEDIA_TYPE_OF_TEXT",
     "NO_REFERENCES",
     "NO_SERVER_SENT_EVENTS",
     "NO_TENANTS",
@@ -82,9 +82,9 @@ NO_VERSIONS = Loss(
 SUBSCRIPTIONS_ARE_TURNS = Loss(
     _in(["0.3"]), "a subscription of 0.3 ends with the turn, and of an ended task gives the task"
 )
-NO_MEDIA_TYPE_OF_TEXT = Loss(_in(["0.3", "draft"]), "before 1.0 only files have a media type and a name")
+MEDIA_TYPES_OF_FILES_ONLY = Loss(_in(["0.3", "draft"]), "before 1.0 only files have a media type and a name")
 DATA_IS_AN_OBJECT = Loss(_in(["0.3", "draft"]), "before 1.0 the data of a part are an object")
-NO_REFERENCES = Loss(_in(["0.3"], ["HTTP+JSON", "GRPC"]), "the proto of 0.3 has no references to tasks")
+NO_REFERENCES = Loss(_in(["0.3"], ["HTTP+JSON"]), "the proto of 0.3, whose JSON this is, has no references to tasks")
 NO_SERVER_SENT_EVENTS = Loss(_in(bindings=["GRPC"]), "events of gRPC are messages: no ids, no comments, no JSON")
 NO_EMPTY_ARTIFACTS = Loss(_in(bindings=["GRPC"]), "protobuf does not tell an empty list from an absent one")
 TYPED = Loss(_in(bindings=["GRPC"]), "protobuf has types: what is of another type, or unheard of, cannot be said")

@@ -14,7 +14,7 @@ from tests.behaviour.cells import (
     CELLS,
     DATA_IS_AN_OBJECT,
     FINAL_JSON,
-    NO_MEDIA_TYPE_OF_TEXT,
+    MEDIA_TYPES_OF_FILES_ONLY,
     NO_REFERENCES,
     TYPED,
     only,
@@ -69,7 +69,7 @@ async def test_a_part_keeps_its_content_through_agent_store_and_bindings(serve: 
 
 
 @requirement("R-4-01", "R-5.1-02", "R-4.1-02")
-@without(NO_MEDIA_TYPE_OF_TEXT, DATA_IS_AN_OBJECT)
+@without(MEDIA_TYPES_OF_FILES_ONLY, DATA_IS_AN_OBJECT)
 @pytest.mark.parametrize("part", ONLY_FINAL, ids=lambda part: json.dumps(part)[:40])
 async def test_a_part_of_1_0_keeps_all_that_it_has(serve: Serve, part: dict[str, Any]) -> None:
     await check_that_it_is_kept(serve, part)
