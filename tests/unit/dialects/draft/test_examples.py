@@ -136,8 +136,10 @@ def test_data_stands_in_an_object_and_is_one() -> None:
 def test_parts_of_the_appendix_are_read() -> None:
     """Appendix A.2.1."""
     older = {"kind": "FilePart", "mimeType": "image/png", "name": "a.png", "fileWithBytes": "AAECAw=="}
-    (part,) = sent({**WEATHER, "parts": [older]}).message.parts
+    tagged = {"kind": "DataPart", "data": {"data": 1}}
+    part, data = sent({**WEATHER, "parts": [older, tagged]}).message.parts
     assert part == types.Part(base64="AAECAw==", media_type="image/png", filename="a.png")
+    assert data.data == {"data": 1}
 
 
 def test_the_card_states_its_version_once() -> None:
