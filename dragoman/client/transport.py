@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -18,6 +19,7 @@ MAX_REDIRECTS = 5
 # Less than the five seconds after which common servers drop an idle connection: a request sent into a connection
 # that is being closed could not be repeated.
 KEEP_ALIVE = 4.0
+LONG_BODY = 64 * 1024
 
 
 class HttpResponse(Protocol):
@@ -74,7 +76,7 @@ class AiohttpTransport:
     ) -> AsyncGenerator[HttpResponse, None]:
         with _translated(url):
             response = await self._opened().request(
-                method, url, headers=headers, data=body or None, allow_redirects=False
+                method, url, headers=headers, data=_sendable(body), allow_redirects=False
             )
         try:
             yield _Response(response)
@@ -103,6 +105,11 @@ class AiohttpTransport:
                 headers={"user-agent": "dragoman"},
             )
         return self._session
+
+
+def _sendable(body: bytes) -> bytes | BytesIO | None:
+    """In the form in which aiohttp sends long bodies piece by piece, and does not warn of them."""
+    return BytesIO(body) if len(body) > LONG_BODY else body or None
 
 
 class _Response:

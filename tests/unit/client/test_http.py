@@ -237,3 +237,12 @@ async def test_a_single_answer_in_place_of_a_stream_is_taken(agent: Script) -> N
     agent.answers["SendStreamingMessage"] = [result({"message": message("hi")})]
     async with connect(agent.url) as client:
         assert await client.ask("go") == "hi"
+
+
+async def test_a_message_of_mebibytes_is_sent_whole_and_in_one_request(agent: Script) -> None:
+    agent.answers["SendMessage"] = [result({"message": message("hi")})]
+    async with connect(agent.url) as client:
+        await client.start("x" * 2**21)
+    (sent,) = agent.asked("SendMessage")
+    assert sent.params["message"]["parts"] == [{"text": "x" * 2**21}]
+    assert sent.headers["content-length"] == str(len(sent.body))
