@@ -5,31 +5,24 @@ Every step that others may take at the same time is one commit under the epoch f
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 
-from dragoman.core.lifecycle import fold
-from dragoman.engine.endings import worker_lost
 from dragoman.engine.execution import Execution, referenced
 from dragoman.engine.runs import Runs
-from dragoman.engine.tasklog import numbered
+from dragoman.engine.unattended import Change, apply, end
 from dragoman.engine.world import World
 from dragoman.errors import (
     Fenced,
     FieldViolation,
-    InboxPending,
     InvalidParamsError,
     TaskNotFoundError,
     UnsupportedOperationError,
 )
-from dragoman.ports.bus import Hint
 from dragoman.ports.call import CallContext, Scope
-from dragoman.ports.tasks import Commit, Memo, NewTask, Stored, TurnStart
+from dragoman.ports.tasks import Memo, NewTask, Stored, TurnStart
 from dragoman.types.content import Message, Role
-from dragoman.types.events import TaskStatusUpdateEvent
-from dragoman.types.json import Json, JsonObject
+from dragoman.types.json import Json
 from dragoman.types.requests import SendMessageRequest
 from dragoman.types.task import Task, TaskState, TaskStatus
 
@@ -99,21 +92,7 @@ class Exchange:
         if await self.runs.cancel(stored.task.id):
             return
         with contextlib.suppress(Fenced):
-            await self._end(stored, TaskStatus(state=TaskState.CANCELED, timestamp=self._world.clock.now()))
-
-    async def recover(self) -> None:
-        """Ends what an earlier process left running as FAILED with reason `worker-lost`."""
-        for stored in await self._world.store.unfinished():
-            outcome = worker_lost()
-            assert outcome.message is not None
-            message = msgspec.structs.replace(
-                outcome.message,
-                message_id=self._world.ids.new(),
-                task_id=stored.task.id,
-                context_id=stored.task.context_id,
-            )
-            status = TaskStatus(state=outcome.state, message=message, timestamp=self._world.clock.now())
-            await self._end(stored, status, outcome.metadata)
+            await end(self._world, stored, TaskStatus(state=TaskState.CANCELED, timestamp=self._world.clock.now()))
 
     # A new task.
 
@@ -187,66 +166,13 @@ class Exchange:
         references = await referenced(self._world, stored.task.history[stored.start.index], stored.scope)
         status = TaskStatus(state=TaskState.WORKING, timestamp=self._world.clock.now())
         received = () if message is None else (message,)
-        change = _Change(stored, [status], received=received, memos=answered)
+        change = Change(stored, [status], received=received, memos=answered)
         try:
-            await self._apply(change)
+            await apply(self._world, change)
         except asyncio.CancelledError:
             self.runs.rescue(change.result, memos=kept, references=references)
             raise
         return Accepted(self.runs, change.result, (kept, references))
-
-    async def _end(self, stored: Stored, status: TaskStatus, metadata: JsonObject | None = None) -> None:
-        """Ends a task that nobody runs. The messages that wait were acknowledged, so they join its history."""
-        working = TaskStatus(state=TaskState.WORKING, timestamp=status.timestamp)
-        while True:
-            posted = await self._world.store.inbox(stored.task.id)
-            statuses = [*[working] * (len(posted) - 1), status]
-            received = [one.message for one in posted]
-            consumed = tuple([one.n for one in posted])
-            try:
-                await self._apply(_Change(stored, statuses, metadata=metadata, received=received, consumed=consumed))
-            except InboxPending:
-                continue
-            return
-
-    async def _apply(self, change: "_Change") -> None:
-        await self._world.store.commit(change.commit)
-        self._world.bus.publish(Hint(change.commit.task_id, change.commit.entries))
-
-
-class _Change:
-    """New statuses for a task without a run, under a new epoch: the commit, and the task as it will be.
-
-    The metadata belongs to the last status; the received messages go with the last ones, as `numbered` has it.
-    """
-
-    def __init__(
-        self,
-        stored: Stored,
-        statuses: Sequence[TaskStatus],
-        *,
-        metadata: JsonObject | None = None,
-        received: Sequence[Message] = (),
-        consumed: tuple[int, ...] = (),
-        memos: tuple[Memo, ...] = (),
-    ) -> None:
-        task = stored.task
-        event = partial(TaskStatusUpdateEvent, task_id=task.id, context_id=task.context_id)
-        events = [*[event(status=status) for status in statuses[:-1]], event(status=statuses[-1], metadata=metadata)]
-        entries = numbered(stored.seq, events, received)
-        changed = fold(task, [(entry.event, entry.received) for entry in entries])
-        self.commit = Commit(
-            task_id=task.id,
-            epoch=stored.epoch,
-            after=stored.seq,
-            entries=entries,
-            snapshot=changed,
-            claim=True,
-            memos=memos,
-            consumed=consumed,
-            unless_pending=changed.state.terminal,
-        )
-        self.result = msgspec.structs.replace(stored, task=changed, seq=entries[-1].seq, epoch=stored.epoch + 1)
 
 
 def _start(request: SendMessageRequest, context: CallContext) -> TurnStart:

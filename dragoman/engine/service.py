@@ -10,6 +10,7 @@ from dragoman.core import views
 from dragoman.core.capability import activated_extensions, check_capability, check_extensions
 from dragoman.engine.exchange import Accepted, Exchange
 from dragoman.engine.feed import DirectFeed, TaskFeed
+from dragoman.engine.worker import recover
 from dragoman.engine.world import Limits, World
 from dragoman.errors import (
     ExtendedAgentCardNotConfiguredError,
@@ -121,7 +122,7 @@ class Service:
         self._deadline = None
         self._exchange.runs.resume()
         try:
-            await self._exchange.recover()
+            await recover(self._world)
         except BaseException:
             await self._world.store.close()
             raise
