@@ -227,3 +227,14 @@ async def test_a_header_block_may_come_in_several_frames() -> None:
             frame(h2.CONTINUATION, h2.END_HEADERS, 1, block[9:]),
         )
         assert (await peer.answer(1))[1] == b"hello"
+
+
+async def test_a_size_of_the_table_that_the_client_sets_is_confirmed_in_the_next_head() -> None:
+    async with serving(hello) as server, server.peer() as peer:
+        begins: list[bool] = []
+        for stream in (1, 3, 5):
+            if stream == 5:
+                await peer.write(h2.settings({1: 0}))
+            await peer.write(peer.head(stream, GET))
+            begins.append((await peer.next(h2.HEADERS)).payload[:1] == b"\x20")
+        assert begins == [True, False, True]
