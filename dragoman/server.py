@@ -138,7 +138,7 @@ class Server:
             Negotiator(
                 self._dialects,
                 missing_version=settings.missing_version,
-                tenants=[interface.tenant for interface in card.supported_interfaces],
+                tenants=_first_segments(card),
             ),
             CardPublisher(self.card_at, lambda shown: encode_card(shown, settings.card_shape), since=clock.now()),
             proxies=Proxies(settings.trusted_proxies),
@@ -202,6 +202,13 @@ class Server:
                 self._state = _State.CLOSED
                 self._live.remove(self)
                 await self.service.close()
+
+
+def _first_segments(card: AgentCard) -> list[str]:
+    """What may stand in front of paths of 1.0 by the card's own interfaces: tenants, and the ends of URLs."""
+    newer = [one for one in card.supported_interfaces if not one.protocol_version.startswith("0.")]
+    ends = [urlsplit(one.url).path.rstrip("/").rpartition("/")[2] for one in newer]
+    return [name for name in (*[one.tenant for one in newer], *ends) if name]
 
 
 def serve(server: Server, host: str, port: int, announce: Callable[[str], None], tls: TlsFiles | None = None) -> None:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from dragoman import Agent
+from dragoman import Agent, AgentInterface
 from dragoman.dialects.base import HttpRequest
 from dragoman.operations import SEND_MESSAGE
 from dragoman.ports.call import CallContext
@@ -65,6 +65,25 @@ async def test_grpc_is_declared_where_the_server_speaks_http_2_and_nothing_is_in
 async def test_grpc_is_not_declared_unless_the_server_speaks_http_2(started: Start) -> None:
     card = await card_of(await started(echo().asgi()))
     assert "GRPC" not in {entry["protocolBinding"] for entry in card["supportedInterfaces"]}
+
+
+@pytest.mark.parametrize(
+    ("url", "tenant", "served"),
+    [
+        ("https://agent.example/v1", "", "1.0"),
+        ("https://agent.example", "v1", "1.0"),
+        ("https://agent.example", "acme", "the draft"),
+    ],
+)
+async def test_paths_below_v1_are_of_1_0_where_the_interfaces_say_so(
+    started: Start, url: str, tenant: str, served: str
+) -> None:
+    interface = AgentInterface(url=url, protocol_binding="HTTP+JSON", protocol_version="1.0", tenant=tenant)
+    bridge = await started(echo(interfaces=[interface]).asgi())
+    reply = await bridge.send(HttpRequest("GET", "/v1/tasks/nothing", "", {"a2a-version": "1.0"}))
+    assert reply.status == 404
+    assert ("type" in json.loads(reply.body)) is (served == "the draft")
+    assert ("error" in json.loads(reply.body)) is (served == "1.0")
 
 
 MOUNTS = {"alone": _alone, "starlette": _in_starlette, "fastapi": _in_fastapi, "mounted": _by_itself}
