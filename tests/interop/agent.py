@@ -17,6 +17,8 @@ EXTENDED = AgentCard(
     skills=(),
 )
 
+ENDS = {"fail": Fail("It broke."), "reject": Reject("Not this.")}
+
 agent = Agent("Interop", "Does what the first word says.", store="memory", extended_card=EXTENDED)
 
 
@@ -25,14 +27,14 @@ async def obey(task: TaskContext) -> AsyncIterator[str | Part]:
     """Do what the first word says."""
     verb, *words = task.text.split()
     if verb == "say":
-        yield " ".join(words)
+        yield task.text.removeprefix("say ")
+    if verb == "enter":
+        await task.require_auth("Who are you?")
     if verb == "parts":
         for part in task.message.parts[1:]:
             yield part
-    if verb == "fail":
-        raise Fail("It broke.")
-    if verb == "reject":
-        raise Reject("Not this.")
+    if verb in ENDS:
+        raise ENDS[verb]
     if verb == "count":
         number, pause = int(words[0]), float(words[1])
         direction = words[2] if words[2:] else await task.ask("Up or down?")

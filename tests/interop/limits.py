@@ -72,7 +72,7 @@ LIMITS: tuple[Limit, ...] = (
         role="client",
         bindings=_PROTO,
         scenarios=("stream", "stream_follow_up", "subscribe"),
-        instead={"text": ..., "missed": ...},
+        instead={"text": ..., "missed": ..., "count": ...},
         reason="of an artifact's update `append` is not read, so each chunk replaces the one before",
         evidence=(
             Evidence("js-1.3.0", "dist/client/index.js", 4476, "static taskArtifactUpdateEvent(event)"),
@@ -83,8 +83,8 @@ LIMITS: tuple[Limit, ...] = (
         peers=_JS,
         role="client",
         bindings=_PROTO,
-        scenarios=("files",),
-        instead={"parts": ...},
+        scenarios=("files", "large_file"),
+        instead={"parts": ..., "same": False},
         reason="a file's bytes are taken as they are; the base64 text that the Python SDKs put there, and "
         "expect there, comes out encoded twice",
         evidence=(
@@ -134,6 +134,19 @@ LIMITS: tuple[Limit, ...] = (
         instead={"names": [None, None]},
         reason="its `FilePart` has no `name`, as in its client",
         evidence=(Evidence("js-0.3.14", "dist/chunk-5ONEQMOQ.js", 198, "var FilePart"),),
+    ),
+    Limit(
+        peers=_JS,
+        role="server",
+        versions=("1.0", "0.3"),
+        bindings=("JSONRPC", "HTTP+JSON"),
+        scenarios=("large_file",),
+        instead="RequestTooLargeError",
+        reason="bodies are read with the default limit of Express, 100 kB",
+        evidence=(
+            Evidence("js-1.3.0", "dist/server/express/index.js", 3409, "express.json()"),
+            Evidence("js-0.3.14", "dist/server/express/index.js", 47, "express.json()"),
+        ),
     ),
     Limit(
         peers=("js-1.3.0",),
@@ -202,16 +215,20 @@ LIMITS: tuple[Limit, ...] = (
         peers=("py-0.3.26",),
         role="server",
         scenarios=("subscribe",),
-        instead={"first": ..., "missed": ...},
-        reason="a subscriber gets what happens from now on, without the task as it is",
-        evidence=(Evidence("py-0.3.26", _DEFAULT_HANDLER, 539, "self._queue_manager.tap(task.id)"),),
+        instead={"first": ..., "missed": ..., "state": ...},
+        reason="a subscriber gets what happens from now on, without the task as it is, and is not told of a "
+        "cancellation",
+        evidence=(
+            Evidence("py-0.3.26", _DEFAULT_HANDLER, 152, "queue = await self._queue_manager.tap(task.id)"),
+            Evidence("py-0.3.26", _DEFAULT_HANDLER, 539, "self._queue_manager.tap(task.id)"),
+        ),
     ),
     Limit(
         peers=("py-0.3.26",),
         role="server",
         scenarios=("leave",),
-        instead={"text": ...},
-        reason="for each subscriber every event is written to the stored task once more",
+        instead={"count": ..., "state": ...},
+        reason="the same, and for each subscriber every event is written to the stored task once more",
         evidence=(Evidence("py-0.3.26", _DEFAULT_HANDLER, 529, "task_manager = TaskManager("),),
     ),
     Limit(

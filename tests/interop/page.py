@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tests.interop.columns import BINDINGS, COLUMNS, PEERS, Column
+from tests.interop.columns import BINDINGS, PEERS, Column
 from tests.interop.limits import LIMITS, Limit
 from tests.interop.scenarios import SCENARIOS
 from tests.interop.stage import ROOT
@@ -52,8 +52,7 @@ def _table(role: str, verdicts: Verdicts) -> str:
 
 
 def _cell(role: str, version: str, peer: str, scenario: str, verdicts: Verdicts) -> str:
-    columns = [Column(role, version, peer, binding) for binding in BINDINGS]
-    signs = [verdicts[column][scenario] if column in COLUMNS else ABSENT for column in columns]
+    signs = [verdicts[Column(role, version, peer, binding)][scenario] for binding in BINDINGS]
     return " ".join(_SIGNS.get(sign, sign) for sign in signs)
 
 

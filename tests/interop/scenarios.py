@@ -2,7 +2,7 @@
 
 The agent on the other side obeys the first word of a text: `say X` gives X back, `count N PAUSE up|down` streams
 numbers and asks for a missing direction, `parts` gives the other parts back, `tell X` answers with a message instead of
-a task, `fail` and `reject` end the task so.
+a task, `enter` wants an authorization, `fail` and `reject` end the task so.
 """
 
 import asyncio
@@ -24,8 +24,7 @@ Facts = dict[str, Any]
 PATIENCE = 20.0
 """Seconds for one scenario."""
 
-COUNTED = tuple(str(number) for number in range(1, 21))
-"""The words of the longest count."""
+ENDLESS = "count 1000 0.03 up"
 
 
 async def _watch(events: AsyncGenerator[Event, None]) -> Facts:
@@ -142,27 +141,50 @@ async def cancel(caller: Caller) -> Facts:
 
 
 async def subscribe(caller: Caller) -> Facts:
-    """A subscriber sees the task and then all that is missing."""
-    task = await caller.send(Say("count 20 0.03 up"), wait=False)
-    while not task.text:
-        await asyncio.sleep(0.02)
-        task = await caller.get(task.id)
-    seen = await _watch(caller.subscribe(task.id))
-    missed = [word for word in COUNTED if word not in seen["text"].split()]
-    return {"first": seen["first"], "missed": missed, "text": seen["text"], "state": seen["state"]}
+    """A subscriber sees the task as it is, and then all that happens to it."""
+    task = await _begun(caller, await caller.send(Say(ENDLESS), wait=False))
+    seen = await _watch(_ended(caller, task.id, caller.subscribe(task.id)))
+    words = seen["text"].split()
+    missed = {str(number) for number in range(1, int(words[-1]))} - set(words) if words else "everything"
+    return {"first": seen["first"], "missed": missed, "count": _count(seen["text"]), "state": seen["state"]}
 
 
 async def leave(caller: Caller) -> Facts:
     """A stream that was left does not touch the task; who comes back sees its end."""
     task_id = ""
-    async with aclosing(caller.stream(Say("count 10 0.05 up"))) as events:
+    async with aclosing(caller.stream(Say(ENDLESS))) as events:
         async for event in events:
             if event.seen is not None:
                 task_id = event.seen.id
             if event.kind == "artifact":
                 break
-    seen = await _watch(caller.subscribe(task_id))
-    return {"state": seen["state"], "text": (await caller.get(task_id)).text}
+    seen = await _watch(_ended(caller, task_id, caller.subscribe(task_id)))
+    return {"state": seen["state"], "count": _count((await caller.get(task_id)).text)}
+
+
+async def _begun(caller: Caller, task: Seen) -> Seen:
+    """The task, when it has given its first words."""
+    while not task.text:
+        await asyncio.sleep(0.02)
+        task = await caller.get(task.id)
+    return task
+
+
+async def _ended(caller: Caller, task_id: str, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    """The events to their end, which a cancellation brings when some artifacts have come."""
+    chunks = 0
+    async with aclosing(events):
+        async for event in events:
+            yield event
+            chunks += event.kind == "artifact"
+            if chunks == 3 and event.kind == "artifact":
+                await caller.cancel(task_id)
+
+
+def _count(text: str) -> str:
+    """`from 1` if the words are the numbers from 1, each once; else the text."""
+    words = text.split()
+    return "from 1" if words and words == [str(number) for number in range(1, len(words) + 1)] else text
 
 
 async def follow_up(caller: Caller) -> Facts:
@@ -184,6 +206,29 @@ async def stream_follow_up(caller: Caller) -> Facts:
     task = await caller.send(Say("count 5 0.01"))
     answer = await _watch(caller.stream(Say("up", task=task)))
     return {"asked": asked["state"], "text": answer["text"], "state": answer["state"]}
+
+
+async def authorization(caller: Caller) -> Facts:
+    """A task that waits for an authorization is told of."""
+    task = await caller.send(Say("enter"))
+    return {"state": task.state, "note": task.note}
+
+
+async def many_at_once(caller: Caller) -> Facts:
+    """Thirty messages at the same time, each with its own answer."""
+    words = [f"word {number}" for number in range(30)]
+    tasks = await asyncio.gather(*(caller.send(Say(f"say {word}")) for word in words))
+    return {"texts": [task.text for task in tasks] == words, "ids": len({task.id for task in tasks})}
+
+
+TEXT = '\u00e4\u2028\u0085 \U0001f600\t"\\"\r\n\r\ndata: x\n\n e\u0301'
+
+
+async def letters(caller: Caller) -> Facts:
+    """Letters and line ends of all kinds, whole and as a stream."""
+    whole = (await caller.send(Say(f"say {TEXT}"))).text
+    streamed = (await _watch(caller.stream(Say(f"say {TEXT}"))))["text"]
+    return {"whole": whole, "streamed": streamed}
 
 
 RAW = base64.b64encode(bytes(range(0, 256, 5))).decode()
@@ -208,6 +253,13 @@ async def file_names(caller: Caller) -> Facts:
     """The names of these files."""
     task = await caller.send(Say("parts", parts=FILES))
     return {"names": [part.get("name") for part in task.parts]}
+
+
+async def large_file(caller: Caller) -> Facts:
+    """A file of a mebibyte, there and back."""
+    raw = base64.b64encode(bytes(range(256)) * 4096).decode()
+    task = await caller.send(Say("parts", parts=({"raw": raw, "type": "image/png"},)))
+    return {"same": [part.get("raw") for part in task.parts] == [raw]}
 
 
 async def data(caller: Caller) -> Facts:
@@ -277,8 +329,12 @@ SCENARIOS: dict[str, Callable[[Caller], Awaitable[Facts]]] = {
         leave,
         follow_up,
         stream_follow_up,
+        authorization,
+        many_at_once,
+        letters,
         files,
         file_names,
+        large_file,
         data,
         failures,
         unknown_task,
@@ -290,9 +346,16 @@ SCENARIOS: dict[str, Callable[[Caller], Awaitable[Facts]]] = {
 }
 
 
+HEAVY = ("many_at_once", "large_file")
+
+
 async def see(caller: Caller, names: Sequence[str]) -> dict[str, Facts]:
-    """The facts of these scenarios, which run at the same time; of one that broke, `broken` tells how."""
-    return dict(zip(names, await asyncio.gather(*(_one(caller, name) for name in names)), strict=True))
+    """The facts of these scenarios, which run at the same time, and the heavy ones after the others."""
+    facts: dict[str, Facts] = {}
+    for heavy in (False, True):
+        group = [name for name in names if (name in HEAVY) is heavy]
+        facts.update(zip(group, await asyncio.gather(*(_one(caller, name) for name in group)), strict=True))
+    return facts
 
 
 async def _one(caller: Caller, name: str) -> Facts:

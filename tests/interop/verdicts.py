@@ -18,8 +18,8 @@ def fault(column: Column, scenario: str, facts: Facts) -> str:
         return LIMITS[number - 1].shortfall(facts, wanted)
     if "broken" in facts:
         return str(facts["broken"])
-    unmet = {name: facts.get(name) for name, value in wanted.items() if facts.get(name) != value}
-    return f"saw {unmet}, expected { ({name: wanted[name] for name in unmet}) }" if unmet else ""
+    unmet = [name for name in wanted if facts.get(name) != wanted[name]]
+    return "; ".join(f"{name} is {facts.get(name)!r} instead of {wanted[name]!r}" for name in unmet)
 
 
 def verdicts(column: Column, seen: dict[str, Facts]) -> dict[str, str]:

@@ -42,6 +42,7 @@ class Obedient {
       give: (text, append, last) => give("text", [{ kind: "text", text }], append, last),
       giveBack: () => give("parts", userMessage.parts.slice(1), false, true),
       ask: (question) => tell("input-required", question),
+      requireAuth: (question) => tell("auth-required", question),
       fail: (reason) => tell("failed", reason),
       reject: (reason) => tell("rejected", reason),
       complete: () => tell("completed"),

@@ -50,6 +50,7 @@ class Obedient {
       give: (text, append, last) => give("text", [part(text)], append, last),
       giveBack: () => give("parts", userMessage.parts.slice(1), false, true),
       ask: (question) => tell(TaskState.TASK_STATE_INPUT_REQUIRED, question),
+      requireAuth: (question) => tell(TaskState.TASK_STATE_AUTH_REQUIRED, question),
       fail: (reason) => tell(TaskState.TASK_STATE_FAILED, reason),
       reject: (reason) => tell(TaskState.TASK_STATE_REJECTED, reason),
       complete: () => tell(TaskState.TASK_STATE_COMPLETED),

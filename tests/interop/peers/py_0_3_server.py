@@ -31,6 +31,9 @@ class Work:
     async def ask(self, question: str) -> None:
         await self._updater.requires_input(self._message(question), final=True)
 
+    async def require_auth(self, question: str) -> None:
+        await self._updater.requires_auth(self._message(question), final=True)
+
     async def fail(self, reason: str) -> None:
         await self._updater.failed(self._message(reason))
 

@@ -29,6 +29,9 @@ class Work:
     async def ask(self, question: str) -> None:
         await self._updater.requires_input(new_text_message(question))
 
+    async def require_auth(self, question: str) -> None:
+        await self._updater.requires_auth(new_text_message(question))
+
     async def fail(self, reason: str) -> None:
         await self._updater.failed(new_text_message(reason))
 

@@ -6,12 +6,13 @@ import { setTimeout as pause } from "node:timers/promises";
 const QUESTION = "Up or down?";
 
 // Does what the first word of the task's first message says; the latest message may answer a question. `work` has
-// `give`, `giveBack`, `ask`, `fail`, `reject`, `complete` and `cancelled`.
+// `give`, `giveBack`, `ask`, `requireAuth`, `fail`, `reject`, `complete` and `cancelled`.
 export async function obey(work, first, latest) {
   const [verb, ...words] = first.split(" ");
   if (verb === "fail") return work.fail("It broke.");
   if (verb === "reject") return work.reject("Not this.");
-  if (verb === "say") work.give(words.join(" "), false, true);
+  if (verb === "say") work.give(first.slice("say ".length), false, true);
+  if (verb === "enter") return work.requireAuth("Who are you?");
   if (verb === "parts") work.giveBack();
   if (verb === "count") {
     const [number, seconds] = words.map(Number);

@@ -12,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 QUESTION = "Up or down?"
+ENDS = {"fail": "It broke.", "reject": "Not this."}
 
 
 class Work(Protocol):
@@ -22,6 +23,7 @@ class Work(Protocol):
         """The parts of the message after the first, as an artifact."""
 
     async def ask(self, question: str) -> None: ...
+    async def require_auth(self, question: str) -> None: ...
     async def fail(self, reason: str) -> None: ...
     async def reject(self, reason: str) -> None: ...
     async def complete(self) -> None: ...
@@ -30,12 +32,12 @@ class Work(Protocol):
 async def obey(work: Work, first: str, latest: str) -> None:
     """Does what the first word of the task's first message says; the latest message may answer a question."""
     verb, *words = first.split()
-    if verb == "fail":
-        return await work.fail("It broke.")
-    if verb == "reject":
-        return await work.reject("Not this.")
+    if verb in ENDS:
+        return await getattr(work, verb)(ENDS[verb])
     if verb == "say":
-        await work.give(" ".join(words))
+        await work.give(first.removeprefix("say "))
+    if verb == "enter":
+        return await work.require_auth("Who are you?")
     if verb == "parts":
         await work.give_back()
     if verb == "count":
