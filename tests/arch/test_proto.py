@@ -8,6 +8,7 @@ import pytest
 from dragoman import _proto
 from scripts.proto import HERE, compiled
 from tests.arch.source import ROOT
+from tests.behaviour.manifest import requirement
 
 OTHERS_FIRST = """
 from google.protobuf import descriptor_pb2, descriptor_pool
@@ -47,6 +48,7 @@ def run(program: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@requirement("R-1.4-01")
 def test_the_compiled_messages_are_those_of_the_sources() -> None:
     assert (HERE / "a2a.binpb").read_bytes() == compiled(), "run `make proto`"
 

@@ -33,11 +33,12 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def on_the_wire(self) -> bool:
-        """Whether it binds a server or a client over JSON-RPC or HTTP+JSON, the card included."""
+        """Whether it binds a server or a client over one of the three bindings, the card included."""
         return self.who in {"server", "client", "both"} and self.bindings.split(",")[0].split(" ")[0] in {
             "all",
             "J",
             "R",
+            "G",
             "card",
             "HTTP",
         }

@@ -117,7 +117,7 @@ async def test_a_required_extension_must_be_named(serve: Serve) -> None:
     assert (await card_of(wire.bridge))["capabilities"]["extensions"][1] == {"uri": NEEDED, "required": True}
 
 
-@requirement("R-4.6.3-03", "R-4.6.3-05", "R-T-03", "R-9.2-03", "R-11.2-03")
+@requirement("R-4.6.3-03", "R-4.6.3-05", "R-T-03", "R-9.2-03", "R-10.2-01", "R-10.2-02", "R-10.2-03", "R-11.2-03")
 @pytest.mark.parametrize(
     ("asked", "active"),
     [

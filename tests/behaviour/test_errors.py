@@ -33,6 +33,7 @@ async def fault_of(wire: Wire, operation: str, params: dict[str, Any], **how: An
     "R-5.4-01",
     "R-9.5-02",
     "R-9.5-03",
+    "R-10.6-01",
     "R-11.6-02",
     "R-11.6-04",
 )

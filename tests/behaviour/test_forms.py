@@ -16,6 +16,7 @@ from tests.behaviour.cells import (
     FINAL_JSON,
     MEDIA_TYPES_OF_FILES_ONLY,
     NO_REFERENCES,
+    OVER_GRPC,
     TYPED,
     only,
     without,
@@ -23,6 +24,7 @@ from tests.behaviour.cells import (
 from tests.behaviour.checks import TIMESTAMP
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, message, refused, wire_to
+from tests.unit.hosts.grpc.driver import framed
 
 PARTS: list[dict[str, Any]] = [
     {"text": "plain"},
@@ -184,6 +186,16 @@ async def test_unknown_members_do_no_harm_and_do_not_come_back(serve: Serve) -> 
     assert not set(extra) & set(result["task"]["history"][0])
     assert not set(extra) & set(result["task"]["history"][0]["parts"][0])
     assert await wire.get(result["task"]["id"], unknown=1)
+
+
+@requirement("R-5.7-04")
+@only(*OVER_GRPC)
+async def test_unknown_fields_do_no_harm(serve: Serve) -> None:
+    wire = await serve(echo())
+    request = wire.request("SendMessage", {"message": message("hi")})
+    unknown = b"\xba\x3e\x05later" + b"\xc0\x3e\x07"  # fields 999, a text, and 1000, a number
+    sent = msgspec.structs.replace(request, body=framed(request.body[5:] + unknown))
+    assert wire.read(sent, await wire.send_raw(sent))["task"]["artifacts"][0]["parts"] == [{"text": "hi"}]
 
 
 @without(TYPED)

@@ -15,7 +15,7 @@ from tests.behaviour.wire import Serve, Wire, message, refused
 OLD = tuple(cell for cell in CELLS if cell.line == "0.3")
 
 
-@requirement("R-3.6-02", "R-3.6-01", "R-14.2.1-01")
+@requirement("R-3.6-02", "R-3.6-01", "R-3.6.2-01", "R-14.2.1-01")
 @pytest.mark.parametrize("version", ["{}", "{}.0", "{}.7", " {} "])
 async def test_a_served_version_is_accepted_whatever_its_patch(serve: Serve, version: str) -> None:
     wire = await serve(echo())

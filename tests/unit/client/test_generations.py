@@ -12,6 +12,7 @@ from dragoman.client import NoUsableInterface
 from dragoman.client.discovery import at_hand, secure
 from dragoman.errors import TaskNotFoundError
 from dragoman.types import GetTaskRequest, SubscribeToTaskRequest, TaskState
+from tests.behaviour.manifest import requirement
 from tests.unit.client.scripted import Answer, Script, events, plain, result
 from tests.unit.client.test_discovery import card
 
@@ -47,6 +48,7 @@ def old_card(agent: Script, **members: Any) -> None:
     publish(agent, **{"url": f"{agent.url}/rpc", "protocolVersion": "0.3.0", **members})
 
 
+@requirement("R-8.3.2-02")
 async def test_an_agent_of_0_3_is_spoken_to_in_0_3(agent: Script) -> None:
     old_card(agent)
     agent.answers["tasks/get"] = [result(OLD_TASK)]
@@ -57,6 +59,7 @@ async def test_an_agent_of_0_3_is_spoken_to_in_0_3(agent: Script) -> None:
     assert agent.seen[1].headers["a2a-version"] == "0.3"
 
 
+@requirement("R-3.6.3-01")
 async def test_an_older_agent_is_not_spoken_to_where_1_0_is_demanded(agent: Script) -> None:
     old_card(agent)
     async with connect(agent.url, versions=["1.0"]) as client:
@@ -88,6 +91,7 @@ async def test_an_agent_of_the_draft_is_spoken_to_in_the_draft(agent: Script) ->
     assert agent.seen[1].headers["a2a-version"] == "1.0"
 
 
+@requirement("R-A.2-02")
 @pytest.mark.parametrize("given", [OLD_TASK, DRAFT_TASK, {"task": OLD_TASK}, {"task": DRAFT_TASK}])
 async def test_answers_in_an_older_spelling_are_read(agent: Script, given: dict[str, Any]) -> None:
     agent.answers["GetTask"] = [result(given)]

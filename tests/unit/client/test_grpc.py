@@ -23,6 +23,7 @@ from dragoman.errors import (
 )
 from dragoman.operations import GET_TASK, SEND_STREAMING_MESSAGE
 from dragoman.types.requests import ServiceParameters
+from tests.behaviour.manifest import requirement
 from tests.unit.client.grpc_agent import (
     GET,
     GRPC,
@@ -55,6 +56,7 @@ async def test_a_call_is_one_message_each_way(agent: GrpcAgent) -> None:
     assert asked.message == b"\n\x05north\x12\x03t-1"
 
 
+@requirement("R-10.2-01", "R-10.2-02", "R-10.2-03")
 async def test_metadata_are_the_version_extensions_and_the_callers_headers(agent: GrpcAgent) -> None:
     agent.answers["GetTask"] = [result(TASK)]
     headers = {"authorization": "Bearer s", "x-trace-bin": "AAEC", "content-type": "text/plain", "host": "elsewhere"}

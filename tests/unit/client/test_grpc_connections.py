@@ -18,6 +18,7 @@ from dragoman.errors import (
     TransportError,
 )
 from dragoman.operations import GET_TASK, SEND_STREAMING_MESSAGE
+from tests.behaviour.manifest import requirement
 from tests.unit.client.grpc_agent import (
     GET,
     HELLO,
@@ -194,6 +195,7 @@ async def test_no_tls_by_scheme_or_by_the_cards_origin(agent: GrpcAgent, form: s
     assert await got(form.format(agent.address), secure=secure) == TASK
 
 
+@requirement("R-7.2-01")
 async def test_an_authority_that_is_not_known_is_no_connection(secure_agent: GrpcAgent) -> None:
     with pytest.raises(ConnectFailed):
         await got(f"https://{secure_agent.address}")

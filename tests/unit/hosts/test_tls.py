@@ -12,6 +12,7 @@ import trustme
 
 from dragoman.errors import ConfigurationError
 from dragoman.hosts.tls import HSTS, tls_context
+from tests.behaviour.manifest import requirement
 from tests.unit.hosts.http1.serving import SECONDS, body_of, echo, request, serving
 
 
@@ -37,6 +38,7 @@ def tls(files: tuple[Path, Path]) -> Tls:
     return Tls(tls_context(files), client)
 
 
+@requirement("R-13.4-03")
 async def test_http_1_is_answered_under_tls_and_asks_for_https_only(tls: Tls) -> None:
     async with serving(echo, server_tls=tls.server, client_tls=tls.client, hsts=HSTS) as served:
         reply = await served.said(request("/secret", b"x", "POST", "connection: close"))
@@ -67,6 +69,7 @@ async def test_http_2_is_answered_under_tls_where_the_caller_offers_it(tls: Tls)
     assert (b"strict-transport-security", HSTS) in [(bytes(name), bytes(value)) for name, value in heads or ()]
 
 
+@requirement("R-7.1-02", "R-13.4-02")
 async def test_tls_1_3_is_spoken_where_the_caller_can(tls: Tls) -> None:
     async with (
         serving(echo, server_tls=tls.server, client_tls=tls.client) as served,
@@ -75,6 +78,7 @@ async def test_tls_1_3_is_spoken_where_the_caller_can(tls: Tls) -> None:
         assert writer.get_extra_info("ssl_object").version() == "TLSv1.3"
 
 
+@requirement("R-13.4-04")
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1:DeprecationWarning")
 async def test_a_caller_without_tls_and_one_with_an_old_one_are_not_served(tls: Tls) -> None:
     tls.client.minimum_version = ssl.TLSVersion.TLSv1

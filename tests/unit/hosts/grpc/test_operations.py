@@ -17,6 +17,7 @@ from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import ScriptedAgent
 from dragoman.types.requests import GetTaskRequest
 from dragoman.types.task import Task
+from tests.behaviour.manifest import requirement
 from tests.unit.engine.stage import QUICK, Stage, send, staged
 from tests.unit.hosts.grpc.driver import Line, framed, post
 from tests.unit.hosts.grpc.hosting import (
@@ -50,6 +51,7 @@ async def test_an_error_is_in_the_trailers_without_a_message(app: Application) -
     assert caught.value.details == {"taskId": "none"}
 
 
+@requirement("R-10.6-01")
 async def test_a_request_that_is_wrong_names_its_fields(app: Application) -> None:
     answer = await post(app, PREFIX + "GetTask", framed(b""))
     with pytest.raises(InvalidParamsError) as caught:
