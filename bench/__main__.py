@@ -119,8 +119,9 @@ def _measure(contender: Contender, figures: Figures, seconds: float, *, by_cpu: 
             return
         _measure_stream(server, figures)
         figures.add("SendMessage over HTTP+JSON", name, send_message(server, "HTTP+JSON", seconds))
-        if server.grpc:
-            _measure_grpc(server, server.grpc, figures, seconds)
+        if server.grpc is None:
+            raise RuntimeError(f"{name} serves no gRPC.")
+        _measure_grpc(server, server.grpc, figures, seconds)
 
 
 def _measure_stream(server: Server, figures: Figures) -> None:
