@@ -1,7 +1,8 @@
 """What must be seen: the same in every cell, but for what the versions themselves tell apart."""
 
 from tests.interop.columns import Column
-from tests.interop.scenarios import DATA, FILES, TEXT, Facts
+from tests.interop.scenarios import DATA, FILES, TEXT
+from tests.interop.seeing import Facts
 
 __all__ = ["absent", "expected"]
 

@@ -5,7 +5,7 @@ from types import EllipsisType
 from typing import Any, NamedTuple
 
 from tests.interop.columns import BINDINGS, Column
-from tests.interop.scenarios import Facts
+from tests.interop.seeing import Facts
 
 __all__ = ["LIMITS", "Evidence", "Limit", "limit_of"]
 

@@ -9,59 +9,18 @@ import asyncio
 import base64
 import traceback
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from time import monotonic
-from typing import Any
 
-from tests.interop.words import Caller, Event, Page, Part, Say, Seen, text_of
+from tests.interop.seeing import Facts, begun, count, ended, fault, watch
+from tests.interop.words import Caller, Page, Part, Say, Seen
 
-__all__ = ["SCENARIOS", "Facts", "see"]
-
-Facts = dict[str, Any]
-"""What was seen in a scenario; `broken` holds the traceback of one that could not be gone through."""
+__all__ = ["SCENARIOS", "see"]
 
 PATIENCE = 20.0
 """Seconds for one scenario."""
 
 ENDLESS = "count 1000 0.03 up"
-
-
-async def _watch(events: AsyncGenerator[Event, None]) -> Facts:
-    """What came, in order; artifacts put together by the rules of append."""
-    kinds: list[str] = []
-    times: list[float] = []
-    texts: dict[str, str] = {}
-    state = ""
-    async with aclosing(events):
-        async for event in events:
-            kinds.append(event.kind)
-            state = event.state or state
-            if event.seen is not None:
-                state = event.seen.state
-                texts = {name: text_of(parts) for name, parts in event.seen.artifacts.items()}
-            if event.kind == "artifact":
-                times.append(monotonic())
-                before = texts.get(event.artifact, "") if event.append else ""
-                texts[event.artifact] = before + text_of(event.parts)
-    return {
-        "first": kinds[0] if kinds else "nothing",
-        "tasks": kinds.count("task"),
-        "chunks": len(times),
-        "seconds": round(times[-1] - times[0], 3) if times else 0,
-        "text": "".join(texts.values()),
-        "state": state,
-    }
-
-
-async def _fault(caller: Caller, call: Awaitable[Seen | Facts]) -> str:
-    """The name of the error, or the state of what came instead."""
-    try:
-        answer = await call
-    except Exception as error:  # noqa: BLE001 -- each client has errors of its own
-        name = caller.name_of(error)
-        return name or f"untyped: {str(error).partition(chr(10))[0][:80]}"
-    return answer.state if isinstance(answer, Seen) else str(answer["state"])
 
 
 async def blocking(caller: Caller) -> Facts:
@@ -88,7 +47,7 @@ async def message(caller: Caller) -> Facts:
 
 async def stream(caller: Caller) -> Facts:
     """A stream begins with the task and brings the whole text as it grows."""
-    seen = await _watch(caller.stream(Say("count 20 0.03 up")))
+    seen = await watch(caller.stream(Say("count 20 0.03 up")))
     grew = seen["chunks"] >= 10 and seen["seconds"] > 0.25
     pieces = "many" if grew else f"{seen['chunks']} in {seen['seconds']} s"
     return {"first": seen["first"], "pieces": pieces, "text": seen["text"], "state": seen["state"]}
@@ -142,11 +101,11 @@ async def cancel(caller: Caller) -> Facts:
 
 async def subscribe(caller: Caller) -> Facts:
     """A subscriber sees the task as it is, and then all that happens to it."""
-    task = await _begun(caller, await caller.send(Say(ENDLESS), wait=False))
-    seen = await _watch(_ended(caller, task.id, caller.subscribe(task.id)))
+    task = await begun(caller, await caller.send(Say(ENDLESS), wait=False))
+    seen = await watch(ended(caller, task.id, caller.subscribe(task.id)))
     words = seen["text"].split()
     missed = {str(number) for number in range(1, int(words[-1]))} - set(words) if words else "everything"
-    return {"first": seen["first"], "missed": missed, "count": _count(seen["text"]), "state": seen["state"]}
+    return {"first": seen["first"], "missed": missed, "count": count(seen["text"]), "state": seen["state"]}
 
 
 async def leave(caller: Caller) -> Facts:
@@ -158,33 +117,8 @@ async def leave(caller: Caller) -> Facts:
                 task_id = event.seen.id
             if event.kind == "artifact":
                 break
-    seen = await _watch(_ended(caller, task_id, caller.subscribe(task_id)))
-    return {"state": seen["state"], "count": _count((await caller.get(task_id)).text)}
-
-
-async def _begun(caller: Caller, task: Seen) -> Seen:
-    """The task, when it has given its first words."""
-    while not task.text:
-        await asyncio.sleep(0.02)
-        task = await caller.get(task.id)
-    return task
-
-
-async def _ended(caller: Caller, task_id: str, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
-    """The events to their end, which a cancellation brings when some artifacts have come."""
-    chunks = 0
-    async with aclosing(events):
-        async for event in events:
-            yield event
-            chunks += event.kind == "artifact"
-            if chunks == 3 and event.kind == "artifact":
-                await caller.cancel(task_id)
-
-
-def _count(text: str) -> str:
-    """`from 1` if the words are the numbers from 1, each once; else the text."""
-    words = text.split()
-    return "from 1" if words and words == [str(number) for number in range(1, len(words) + 1)] else text
+    seen = await watch(ended(caller, task_id, caller.subscribe(task_id)))
+    return {"state": seen["state"], "count": count((await caller.get(task_id)).text)}
 
 
 async def follow_up(caller: Caller) -> Facts:
@@ -202,9 +136,9 @@ async def follow_up(caller: Caller) -> Facts:
 
 async def stream_follow_up(caller: Caller) -> Facts:
     """The same with streams."""
-    asked = await _watch(caller.stream(Say("count 5 0.01")))
+    asked = await watch(caller.stream(Say("count 5 0.01")))
     task = await caller.send(Say("count 5 0.01"))
-    answer = await _watch(caller.stream(Say("up", task=task)))
+    answer = await watch(caller.stream(Say("up", task=task)))
     return {"asked": asked["state"], "text": answer["text"], "state": answer["state"]}
 
 
@@ -227,7 +161,7 @@ TEXT = '\u00e4\u2028\u0085 \U0001f600\t"\\"\r\n\r\ndata: x\n\n e\u0301'
 async def letters(caller: Caller) -> Facts:
     """Letters and line ends of all kinds, whole and as a stream."""
     whole = (await caller.send(Say(f"say {TEXT}"))).text
-    streamed = (await _watch(caller.stream(Say(f"say {TEXT}"))))["text"]
+    streamed = (await watch(caller.stream(Say(f"say {TEXT}"))))["text"]
     return {"whole": whole, "streamed": streamed}
 
 
@@ -279,10 +213,10 @@ async def unknown_task(caller: Caller) -> Facts:
     nobody = str(uuid.uuid4())
     task = Seen(nobody, "", "")
     return {
-        "get": await _fault(caller, caller.get(nobody)),
-        "cancel": await _fault(caller, caller.cancel(nobody)),
-        "subscribe": await _fault(caller, _watch(caller.subscribe(nobody))),
-        "send": await _fault(caller, caller.send(Say("say more", task=task))),
+        "get": await fault(caller, caller.get(nobody)),
+        "cancel": await fault(caller, caller.cancel(nobody)),
+        "subscribe": await fault(caller, watch(caller.subscribe(nobody))),
+        "send": await fault(caller, caller.send(Say("say more", task=task))),
     }
 
 
@@ -290,15 +224,15 @@ async def ended_task(caller: Caller) -> Facts:
     """Errors for a task that has ended."""
     done = await caller.send(Say("say done"))
     return {
-        "cancel": await _fault(caller, caller.cancel(done.id)),
-        "send": await _fault(caller, caller.send(Say("say more", task=done))),
+        "cancel": await fault(caller, caller.cancel(done.id)),
+        "send": await fault(caller, caller.send(Say("say more", task=done))),
     }
 
 
 async def subscribe_to_ended(caller: Caller) -> Facts:
     """1.0 refuses a subscriber of a task that has ended; 0.3 shows the task once."""
     done = await caller.send(Say("say done"))
-    return {"answer": await _fault(caller, _watch(caller.subscribe(done.id)))}
+    return {"answer": await fault(caller, watch(caller.subscribe(done.id)))}
 
 
 async def extended_card(caller: Caller) -> Facts:
@@ -310,7 +244,7 @@ async def tenant(caller: Caller) -> Facts:
     """A tenant's task is found by the tenant."""
     task = await caller.send(Say("say mine", tenant="acme"))
     again = await caller.get(task.id, tenant="acme")
-    return {"text": task.text, "found": again.id == task.id, "elsewhere": await _fault(caller, caller.get(task.id))}
+    return {"text": task.text, "found": again.id == task.id, "elsewhere": await fault(caller, caller.get(task.id))}
 
 
 SCENARIOS: dict[str, Callable[[Caller], Awaitable[Facts]]] = {

@@ -16,7 +16,8 @@ from tests.interop.columns import PEERS, Column
 from tests.interop.expected import absent
 from tests.interop.our_client import our_client
 from tests.interop.peer import PeerError, PeerProgram, running_program
-from tests.interop.scenarios import SCENARIOS, Facts, see
+from tests.interop.scenarios import SCENARIOS, see
+from tests.interop.seeing import Facts
 from tests.interop.trust import Trust
 
 __all__ = ["ROOT", "Stage"]

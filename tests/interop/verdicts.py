@@ -3,7 +3,8 @@
 from tests.interop.columns import Column
 from tests.interop.expected import absent, expected
 from tests.interop.limits import LIMITS, limit_of
-from tests.interop.scenarios import SCENARIOS, Facts
+from tests.interop.scenarios import SCENARIOS
+from tests.interop.seeing import Facts
 
 __all__ = ["ABSENT", "FAILED", "PASSED", "fault", "verdicts"]
 
