@@ -71,7 +71,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "a2a-version",
         version,
-        "Protocol version to use. By default the highest that both sides share, 1.0 at least.",
+        "Protocol version to use: 1.0, 1.0-draft or 0.3. By default the highest that both sides share, 1.0 at "
+        "least. Output is in the form of 1.0 whatever is spoken.",
         metavar="VERSION",
     ),
     Setting("bearer", secret, f"Bearer token, sent as the card's scheme says. {_SECRET}", metavar="TOKEN"),

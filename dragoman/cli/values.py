@@ -55,8 +55,8 @@ def output_format(value: str) -> str:
 
 
 def version(value: str) -> str:
-    """Major.Minor; a patch number is dropped."""
-    match = re.fullmatch(r"(\d+\.\d+)(\.\d+)?", value.strip())
+    """Major.Minor, or the draft of one; a patch number is dropped."""
+    match = re.fullmatch(r"(\d+\.\d+(?:-draft)?)(?:\.\d+)?", value.strip())
     if match is None:
         raise ValueError(f"{value!r} is not a version such as 1.0")
     return match[1]

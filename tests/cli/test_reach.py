@@ -118,6 +118,7 @@ async def test_an_older_version_is_never_taken_silently(agent: ScriptedAgent, pr
     expected = {
         ("0.3", None): "the agent offers 0.3, not 1.0; to use 0.3 say --a2a-version 0.3",
         ("1.0", "0.3"): "the agent offers 1.0, not 0.3; to use 1.0 say --a2a-version 1.0",
+        ("1.0", "1.0-draft"): "the agent offers 1.0, not 1.0-draft; to use 1.0 say --a2a-version 1.0",
         ("0.2", None): "the agent offers 0.2, not 1.0; supported: 1.0, 1.0-draft, 0.3",
         ("1.0", "0.2"): "protocol version 0.2 is not supported; supported: 1.0, 1.0-draft, 0.3",
     }
