@@ -16,7 +16,7 @@ import pybase64
 from dragoman import _proto, errors, operations
 from dragoman.dialects.base import Call, HttpReply, HttpRequest, Refusal, Target, addressed
 from dragoman.dialects.failures import DOMAIN, metadata_of, sendable
-from dragoman.dialects.parameters import headers_of, parameters_of
+from dragoman.dialects.parameters import headers_of, last_event_in_metadata, parameters_of
 from dragoman.dialects.protobuf import Codec
 from dragoman.dialects.status import named_error, status_of
 from dragoman.errors import A2AError, FieldViolation, MethodNotFoundError, ReplyMalformed
@@ -121,7 +121,8 @@ class GrpcBinding(ABC):
         if codec is None:
             raise MethodNotFoundError(f"There is no {operation.name} in gRPC of version {self.version}")
         body = codec.encode(addressed(request, target))
-        return HttpRequest("POST", self._path_of[operation], "", headers_of(target.parameters, self.version), body)
+        headers = last_event_in_metadata(headers_of(target.parameters, self.version))
+        return HttpRequest("POST", self._path_of[operation], "", headers, body)
 
     def decode_result(self, operation: Operation, reply: HttpReply) -> Any:
         if reply.headers.get("grpc-status") != "0":

@@ -1,10 +1,12 @@
-"""Service parameters as HTTP headers (specification section 3.2.6): version, extensions, and the caller's trace."""
+"""Service parameters as HTTP headers or gRPC metadata (specification section 3.2.6): version, extensions, the caller's
+trace, and the last event that it has.
+"""
 
 from functools import cache
 
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["headers_of", "parameters_of"]
+__all__ = ["headers_of", "last_event_in_metadata", "parameters_of"]
 
 VERSION = "a2a-version"
 EXTENSIONS = "a2a-extensions"
@@ -12,6 +14,11 @@ OLDER_EXTENSIONS = "x-a2a-extensions"
 """The name in 0.3; clients of 0.3 send it, or both."""
 OLDER = "0.3"
 TRACE = "traceparent"
+LAST_EVENT = "last-event-id"
+"""As readers of server-sent events say it (WHATWG HTML, section 9.2)."""
+LAST_EVENT_ELSEWHERE = "a2a-last-event-id"
+"""As our extension has it where there are no server-sent events; read everywhere."""
+_LONGEST_NUMBER = 18
 
 
 def parameters_of(headers: dict[str, str], version: str) -> ServiceParameters:
@@ -19,11 +26,19 @@ def parameters_of(headers: dict[str, str], version: str) -> ServiceParameters:
     listed, trace = headers.get(EXTENSIONS), headers.get(TRACE, "")
     if version == OLDER:
         listed = headers.get(OLDER_EXTENSIONS) or listed
-    if not listed and not trace:
+    last = headers.get(LAST_EVENT) or headers.get(LAST_EVENT_ELSEWHERE)
+    if not listed and not trace and not last:
         return _plain(version)
     names = [name.strip() for name in listed.split(",")] if listed else []
     extensions = tuple(dict.fromkeys(name for name in names if name))
-    return ServiceParameters(version=version, extensions=extensions, trace=trace)
+    return ServiceParameters(
+        version=version, extensions=extensions, trace=trace, last_event_id=_number(last) if last else None
+    )
+
+
+def _number(text: str) -> int | None:
+    """The number of an event; None for what cannot be one, as ids of other servers."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else None
 
 
 @cache
@@ -40,4 +55,13 @@ def headers_of(parameters: ServiceParameters, version: str) -> dict[str, str]:
             headers[OLDER_EXTENSIONS] = headers[EXTENSIONS]
     if parameters.trace:
         headers[TRACE] = parameters.trace
+    if parameters.last_event_id is not None:
+        headers[LAST_EVENT] = str(parameters.last_event_id)
+    return headers
+
+
+def last_event_in_metadata(headers: dict[str, str]) -> dict[str, str]:
+    """The headers as metadata of gRPC, where the last event has another name."""
+    if LAST_EVENT in headers:
+        headers[LAST_EVENT_ELSEWHERE] = headers.pop(LAST_EVENT)
     return headers

@@ -39,6 +39,8 @@ class ServiceParameters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     extensions: tuple[str, ...] = ()
     trace: str = ""
     """The caller's `traceparent`, as sent."""
+    last_event_id: int | None = None
+    """The number of the last event that the caller has of the task; what it asks for is what came after."""
 
 
 class SendMessageConfiguration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
