@@ -6,6 +6,7 @@
 #   make interop goes through all scenarios with the official SDKs, and writes the table in docs/interop.md
 #   make bench   compares with the official SDKs' servers; needs Linux
 #   make lock    compiles the locks anew, to the newest versions that the ranges allow
+#   make docs    writes docs/operations.md anew, after a row of a dialect was changed
 #   make proto   compiles the .proto files anew, after one of them was changed
 #   make clean   removes what the others made
 
@@ -30,7 +31,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NODE_USE_SYSTEM_CA := 1
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: demo test check lint types interop bench lock proto peers clean
+.PHONY: demo test check lint types interop bench lock docs proto peers clean
 
 demo: .venv/ready
 	@$(BIN)/python -m scripts.demo
@@ -112,6 +113,9 @@ lock: .venv-lock/ready .venv/ready
 	@$(BIN)/python -m venv .venv-lock
 	@.venv-lock/bin/python $(INSTALL) -r $<
 	@touch $@
+
+docs: .venv/ready
+	@$(BIN)/python -m scripts.operations
 
 proto: .venv/ready
 	@$(BIN)/python -m scripts.proto

@@ -65,6 +65,7 @@ class Routes:
     """A table of routes; an operation without a route does not exist, of several a client takes the first."""
 
     def __init__(self, *routes: Route) -> None:
+        self.rows = routes
         self._by_operation = {route.operation: route for route in reversed(routes)}
         templates = dict.fromkeys(route.template for route in routes)
         patterns = [

@@ -1,7 +1,7 @@
 """Every binding in every line of the protocol, and by name what some of these cells cannot say.
 
-A body of a test runs in all cells but those that lose what it is about. What stands there instead has a test of its
-own in `test_losses.py`. Sections are those of the documents of 0.3, the draft and 1.0.
+A body of a test runs in all cells but those that lose what it is about. What stands there instead is shown in
+`test_losses.py`. Sections are those of the documents of 0.3, the draft and 1.0.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,6 +17,7 @@ __all__ = [
     "FINAL_JSON",
     "LINES",
     "LISTS_SAY_LITTLE",
+    "LOSSES",
     "MEDIA_TYPES_OF_FILES_ONLY",
     "NO_EMPTY_ARTIFACTS",
     "NO_HISTORY_LENGTH_OF_ZERO",
@@ -29,6 +30,7 @@ __all__ = [
     "OVER_HTTP",
     "SUBSCRIPTIONS_ARE_TURNS",
     "TYPED",
+    "UNTOLD",
     "Cell",
     "Loss",
     "cells_of",
@@ -70,14 +72,13 @@ def _in(lines: Iterable[str] = LINES, bindings: Iterable[str] = BINDINGS) -> tup
     return tuple(cell for cell in CELLS if cell.line in lines and cell.binding in bindings)
 
 
-_JSON = ("JSONRPC", "HTTP+JSON")
-
 NO_LISTS = Loss(_in(["0.3"], ["JSONRPC", "GRPC"]), "0.3 has no operation that lists tasks")
 LISTS_SAY_LITTLE = Loss(_in(["0.3"]), "the only list of 0.3, over HTTP+JSON, says no sizes")
 NO_TENANTS = Loss(_in(["0.3", "draft"]), "tenants came with 1.0")
 NO_HISTORY_LENGTH_OF_ZERO = Loss(_in(["0.3"]), "a history length of 0 is none that was set in 0.3")
 NO_VERSIONS = Loss(
-    _in(["0.3"], ["HTTP+JSON", "GRPC"]), "0.3 names no version, so that a strange one makes a request of the draft"
+    _in(["0.3"], ["HTTP+JSON", "GRPC"]),
+    "where 0.3 and the draft share addresses, a request with a version that is not served is answered as the draft",
 )
 SUBSCRIPTIONS_ARE_TURNS = Loss(
     _in(["0.3"]), "a subscription of 0.3 ends with the turn, and of an ended task gives the task"
@@ -85,9 +86,28 @@ SUBSCRIPTIONS_ARE_TURNS = Loss(
 MEDIA_TYPES_OF_FILES_ONLY = Loss(_in(["0.3", "draft"]), "before 1.0 only files have a media type and a name")
 DATA_IS_AN_OBJECT = Loss(_in(["0.3", "draft"]), "before 1.0 the data of a part are an object")
 NO_REFERENCES = Loss(_in(["0.3"], ["HTTP+JSON"]), "the proto of 0.3, whose JSON this is, has no references to tasks")
-NO_SERVER_SENT_EVENTS = Loss(_in(bindings=["GRPC"]), "events of gRPC are messages: no ids, no comments, no JSON")
+NO_SERVER_SENT_EVENTS = Loss(_in(bindings=["GRPC"]), "events have no ids, and no comments keep a stream alive")
 NO_EMPTY_ARTIFACTS = Loss(_in(bindings=["GRPC"]), "protobuf does not tell an empty list from an absent one")
 TYPED = Loss(_in(bindings=["GRPC"]), "protobuf has types: what is of another type, or unheard of, cannot be said")
+UNTOLD = Loss(
+    _in(["draft"], ["JSONRPC"]),
+    "`GetTask`, `CancelTask`, `SubscribeToTask` and `GetExtendedAgentCard` look as in 1.0, and are answered as there",
+)
+LOSSES = (
+    NO_LISTS,
+    LISTS_SAY_LITTLE,
+    NO_TENANTS,
+    NO_HISTORY_LENGTH_OF_ZERO,
+    NO_VERSIONS,
+    SUBSCRIPTIONS_ARE_TURNS,
+    MEDIA_TYPES_OF_FILES_ONLY,
+    DATA_IS_AN_OBJECT,
+    NO_REFERENCES,
+    NO_SERVER_SENT_EVENTS,
+    NO_EMPTY_ARTIFACTS,
+    TYPED,
+    UNTOLD,
+)
 
 
 def without(*losses: Loss) -> pytest.MarkDecorator:

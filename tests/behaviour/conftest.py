@@ -43,7 +43,7 @@ STORES = ("memory", "sqlite")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Each cell in turn, and each store; both stores only where the wire is of 1.0 over JSON: no store knows a wire."""
     stores = STORES if "store" in metafunc.fixturenames else ("memory",)
-    if "cell" in metafunc.fixturenames:
+    if {"cell", "store_kind"} <= set(metafunc.fixturenames):
         cells = cells_of(metafunc.definition.iter_markers)
         pairs = [(cell, store) for cell in cells for store in (stores if cell in FINAL_JSON else stores[:1])]
         ids = [f"{cell.key}-{store}" if len(stores) > 1 else cell.key for cell, store in pairs]

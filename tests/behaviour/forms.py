@@ -311,7 +311,7 @@ def _stamped(value: Any, member: str = "") -> Any:
     if isinstance(value, dict):
         return {name: _stamped(inner, name) for name, inner in cast("Params", value).items()}
     if isinstance(value, list):
-        return [_stamped(inner) for inner in cast("list[Any]", value)]
+        return [_stamped(inner) for inner in cast("Any", value)]
     return re.sub(r":(\d\d)Z$", r":\1.000Z", value) if member == "timestamp" and isinstance(value, str) else value
 
 

@@ -52,7 +52,7 @@ def likened(value: Any, ids: dict[str, str]) -> Any:
     if isinstance(value, dict):
         return {name: likened(inner, ids) for name, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [likened(inner, ids) for inner in cast("list[Any]", value)]
+        return [likened(inner, ids) for inner in cast("Any", value)]
     if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", value):
         return ids.setdefault(value, f"id {len(ids)}")
     return "a time" if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", value) else value
@@ -109,7 +109,7 @@ async def in_every_cell(start: Start, agent: Agent, ask: Said) -> dict[str, Any]
 def kept(cell: Cell, value: Any) -> Any:
     """What the cell can say of the value."""
     if isinstance(value, list):
-        return [kept(cell, inner) for inner in cast("list[Any]", value)]
+        return [kept(cell, inner) for inner in cast("Any", value)]
     if not isinstance(value, dict):
         return value
     members = cast("dict[str, Any]", value)
@@ -122,7 +122,7 @@ def _without_cell(value: Any, key: str) -> Any:
     if isinstance(value, dict):
         return {name: _without_cell(inner, key) for name, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_without_cell(inner, key) for inner in cast("list[Any]", value)]
+        return [_without_cell(inner, key) for inner in cast("Any", value)]
     return value.replace(key, "a cell") if isinstance(value, str) else value
 
 

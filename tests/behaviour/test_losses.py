@@ -22,6 +22,7 @@ from tests.behaviour.cells import (
     NO_VERSIONS,
     OVER_GRPC,
     SUBSCRIPTIONS_ARE_TURNS,
+    UNTOLD,
     Cell,
     Loss,
     only,
@@ -145,7 +146,7 @@ async def test_a_strange_version_at_an_older_address_is_refused_in_the_drafts_fo
     assert reason == "VERSION_NOT_SUPPORTED"
 
 
-@only(Cell("draft", "JSONRPC"))
+@in_(UNTOLD)
 async def test_what_could_be_either_of_1_0_and_the_draft_over_json_rpc_is_1_0(serve: Serve) -> None:
     wire = await serve(echo())
     task = await wire.send()
