@@ -56,6 +56,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cancel_grace: float
     drain_grace: float
     keep_alive: float
+    max_running: int | None
 
     def __post_init__(self) -> None:
         choices = {
@@ -69,6 +70,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("max_body_bytes", "keep_alive"):
             if getattr(self, name) <= 0:
                 raise ConfigurationError(f"{name} must be more than 0")
+        if self.max_running is not None and self.max_running < 1:
+            raise ConfigurationError("max_running must be 1 or more, or None for no limit")
         for name in ("cancel_grace", "drain_grace"):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} must not be negative")
@@ -120,7 +123,12 @@ class Server:
     ) -> None:
         clock = SystemClock()
         limits = Limits(
-            cancel_grace=settings.cancel_grace, drain_grace=settings.drain_grace, keep_alive=settings.keep_alive
+            cancel_grace=settings.cancel_grace,
+            drain_grace=settings.drain_grace,
+            keep_alive=settings.keep_alive,
+            max_running=settings.max_running,
+            # Each of the stores is one process's: nobody takes its tasks over while it does not answer.
+            fence_after=None,
         )
         self.store = open_store(store, owner=settings.owner)
         world = World(store=self.store, bus=MemoryBus(), agent=executor, clock=clock, ids=RandomIds(), limits=limits)

@@ -4,13 +4,15 @@ import inspect
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 import msgspec
 
 from dragoman.agent.executor import SkillExecutor
+from dragoman.agent.policy import PolicyOptions, policy_of
 from dragoman.agent.skill import Skill
 from dragoman.errors import ConfigurationError, TaskNotFoundError
+from dragoman.ports.agent import Policy
 from dragoman.ports.tasks import Selector
 from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, TlsFiles, serve
 from dragoman.types.card import (
@@ -63,6 +65,14 @@ class Agent:
         cancel_grace: Seconds that a cancelled handler has to clean up.
         drain_grace: Seconds that running tasks have to end when the server stops.
         keep_alive: Seconds between comments on an idle stream.
+        max_running: How many tasks run at once; the others wait in SUBMITTED, the longest waiting first. A handler that
+            waits for another task of its own agent holds its place. Default: no limit.
+        on_crash: What becomes of a task whose server was lost: `fail` ends it as FAILED with reason `worker-lost`,
+            `resume` calls its handler again, with the answers and results of steps that are stored, `rerun` calls it
+            again from the start. This and what follows can be said for a single skill too.
+        max_attempts: How often a turn is begun at most when its server is lost again and again. Default 3.
+        deadline: Seconds that a turn may take before its task is FAILED. Default: no limit.
+        idle_timeout: Seconds that a run may emit nothing before its task is FAILED. Default: no limit.
     """
 
     def __init__(
@@ -92,6 +102,8 @@ class Agent:
         cancel_grace: float = 5.0,
         drain_grace: float = 10.0,
         keep_alive: float = 15.0,
+        max_running: int | None = None,
+        **policy: Unpack[PolicyOptions],
     ) -> None:
         if not name.strip():
             raise ConfigurationError("an agent needs a name")
@@ -130,7 +142,9 @@ class Agent:
             cancel_grace=cancel_grace,
             drain_grace=drain_grace,
             keep_alive=keep_alive,
+            max_running=max_running,
         )
+        self._policy = policy_of(Policy(), policy)
         self._skills: dict[str, Skill] = {}
         self._router: Skill | None = None
         self._live: list[Server] = []
@@ -153,6 +167,7 @@ class Agent:
         examples: Sequence[str] = (),
         input_modes: Sequence[str] = (),
         output_modes: Sequence[str] = (),
+        **policy: Unpack[PolicyOptions],
     ) -> Callable[[F], F]: ...
 
     def skill(
@@ -167,6 +182,7 @@ class Agent:
         examples: Sequence[str] = (),
         input_modes: Sequence[str] = (),
         output_modes: Sequence[str] = (),
+        **policy: Unpack[PolicyOptions],
     ) -> Any:
         """Makes a function a skill. Id, name and description come from the function's name and docstring.
 
@@ -174,10 +190,11 @@ class Agent:
         thread. Its parameters are filled by annotation: `TaskContext`, `Message`, `str` (the text), or a Pydantic
         model, dataclass or msgspec Struct (the message's first data part, validated before a task is made). What it
         yields or returns goes to the caller: `str` as chunks of one text artifact, anything else as artifacts. With
-        `-> Message` it answers directly, and no task is made.
+        `-> Message` it answers directly, and no task is made. `on_crash`, `max_attempts`, `deadline` and `idle_timeout`
+        stand in for those of the agent.
 
         Raises:
-            ConfigurationError: the id is taken, or a parameter cannot be filled.
+            ConfigurationError: the id is taken, a parameter cannot be filled, or an option has no such value.
         """
 
         def register(function: F) -> F:
@@ -193,7 +210,7 @@ class Agent:
             )
             if card.id in self._skills:
                 raise ConfigurationError(f"the skill {card.id} is defined twice; give one of them another id=")
-            self._skills[card.id] = Skill.of(function, card)
+            self._skills[card.id] = Skill.of(function, card, policy=policy_of(self._policy, policy))
             return function
 
         return register if handler is None else register(handler)

@@ -13,7 +13,7 @@ from dragoman.agent.context import Fail, Reject, TaskContext
 from dragoman.agent.skill import Form, Skill, check_modes
 from dragoman.agent.threads import BlockingTaskContext
 from dragoman.errors import ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
-from dragoman.ports.agent import Assignment, Turn, TurnOutcome
+from dragoman.ports.agent import Assignment, Policy, Turn, TurnOutcome
 from dragoman.ports.call import CallContext
 from dragoman.threads import LooseThreads
 from dragoman.types.content import Message
@@ -45,6 +45,10 @@ class SkillExecutor:
         if modes:
             check_modes(message, modes)
         known.check(message)
+
+    def policy(self, skill: str) -> Policy:
+        known = self._skills.get(skill)
+        return Policy() if known is None else known.policy
 
     async def answer(self, skill: str, request: SendMessageRequest, call: CallContext) -> Message:  # noqa: ARG002 -- the port gives both
         known = self._skill(skill)

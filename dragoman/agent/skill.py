@@ -17,6 +17,7 @@ from dragoman.errors import (
     FieldViolation,
     InvalidParamsError,
 )
+from dragoman.ports.agent import Policy
 from dragoman.types.card import AgentSkill
 from dragoman.types.content import Message, Part
 
@@ -49,9 +50,10 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The kinds of its parameters that are read from the data part."""
     direct: bool
     """Whether it answers with a message and makes no task."""
+    policy: Policy = Policy()
 
     @classmethod
-    def of(cls, handler: Handler, card: AgentSkill, *, tasks: bool = True) -> "Skill":
+    def of(cls, handler: Handler, card: AgentSkill, *, tasks: bool = True, policy: Policy | None = None) -> "Skill":
         """Reads the handler's signature. Without `tasks` it is called before there is one.
 
         Raises:
@@ -73,7 +75,15 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 f"{card.id} is called without a task, so it cannot take a TaskContext; take Message or str"
             )
         models = tuple(kind for _, kind in parameters if is_model(kind) and kind is not Message)
-        return cls(handler=handler, form=form, card=card, parameters=parameters, models=models, direct=direct)
+        return cls(
+            handler=handler,
+            form=form,
+            card=card,
+            parameters=parameters,
+            models=models,
+            direct=direct,
+            policy=policy or Policy(),
+        )
 
     def arguments(self, message: Message, context: Knowledge | None) -> dict[str, Any]:
         """The handler's arguments for this message.

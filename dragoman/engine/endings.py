@@ -9,7 +9,7 @@ from dragoman.ports.agent import TurnOutcome
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.task import TaskState
 
-__all__ = ["Ending", "Stop", "broken", "outcome_of", "worker_lost"]
+__all__ = ["Ending", "Stop", "attempts_exhausted", "broken", "outcome_of", "worker_lost"]
 
 log = logging.getLogger("dragoman.engine")
 
@@ -22,6 +22,7 @@ class Stop(enum.Enum):
 
     CANCELED = enum.auto()
     WORKER_LOST = enum.auto()
+    HANDED_BACK = enum.auto()
 
 
 def outcome_of(ending: Ending, stop: Stop | None, task_id: str, world: World) -> TurnOutcome:
@@ -45,6 +46,11 @@ def broken(error: BaseException, task_id: str, world: World) -> TurnOutcome:
 def worker_lost() -> TurnOutcome:
     """The outcome of a task whose server stopped."""
     return _failed("The server stopped before the task was done.", "worker-lost")
+
+
+def attempts_exhausted(attempts: int) -> TurnOutcome:
+    """The outcome of a task whose worker was lost each time that it ran."""
+    return _failed(f"The server stopped in each of {attempts} attempts at the task.", "attempts-exhausted")
 
 
 def _failed(text: str, reason: str, correlation: str | None = None) -> TurnOutcome:

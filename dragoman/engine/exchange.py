@@ -3,7 +3,6 @@
 Every step that others may take at the same time is one commit under the epoch fence; who loses looks again.
 """
 
-import asyncio
 import contextlib
 
 import msgspec
@@ -30,7 +29,10 @@ __all__ = ["Accepted", "Exchange"]
 
 
 class Accepted:
-    """A message that is stored. `start` sets off the run that it needs, if any; call it once, after subscribing."""
+    """A message that is stored. `start` sets off the run that it needs, if any; call it once, after subscribing.
+
+    `run` is what the run needs to know, None if there is one already.
+    """
 
     def __init__(self, runs: Runs, stored: Stored, run: tuple[tuple[Memo, ...], tuple[Task, ...]] | None) -> None:
         self._runs = runs
@@ -43,8 +45,11 @@ class Accepted:
         return self._stored.task
 
     def start(self) -> Execution | None:
-        """The run, or None if the message waits for its turn in a run that is under way."""
+        """The run, or None if the message waits for its turn in a run that is under way, or the task for a slot."""
         if self._run is None:
+            return None
+        if not self._stored.worker:
+            self._runs.queued()
             return None
         memos, references = self._run
         return self._runs.start(self._stored, memos=memos, references=references)
@@ -101,20 +106,28 @@ class Exchange:
         context_id = request.message.context_id or world.ids.new()
         task_id = world.ids.task(request.tenant, context_id)
         message = msgspec.structs.replace(request.message, context_id=context_id, task_id=task_id)
-        status = TaskStatus(state=TaskState.WORKING, timestamp=world.clock.now())
+        references = await referenced(world, message, scope)
+        worker = self.runs.admit()
+        status = TaskStatus(state=_begun(worker), timestamp=world.clock.now())
         new = NewTask(
             task=Task(id=task_id, context_id=context_id, status=status, history=(message,)),
             scope=scope,
             skill=skill,
             start=_start(request, context),
+            worker=worker,
         )
-        references = await referenced(world, message, scope)
-        stored = Stored(task=new.task, seq=1, epoch=1, scope=scope, skill=skill, turn=1, start=new.start)
-        try:
-            await world.store.create(new)
-        except asyncio.CancelledError:
-            self.runs.rescue(stored, memos=(), references=references)
-            raise
+        stored = Stored(
+            task=new.task,
+            seq=1,
+            epoch=1,
+            scope=scope,
+            skill=skill,
+            turn=1,
+            start=new.start,
+            worker=worker,
+            attempt=1 if worker else 0,
+        )
+        await self.runs.admitted(stored, world.store.create(new), references=references)
         return Accepted(self.runs, stored, ((), references))
 
     async def _answer(self, skill: str, request: SendMessageRequest, context: CallContext) -> Message:
@@ -164,15 +177,19 @@ class Exchange:
         )
         kept = tuple({(memo.kind, memo.key): memo for memo in (*memos, *answered)}.values())
         references = await referenced(self._world, stored.task.history[stored.start.index], stored.scope)
-        status = TaskStatus(state=TaskState.WORKING, timestamp=self._world.clock.now())
         received = () if message is None else (message,)
-        change = Change(stored, [status], received=received, memos=answered)
-        try:
-            await apply(self._world, change)
-        except asyncio.CancelledError:
-            self.runs.rescue(change.result, memos=kept, references=references)
-            raise
+        worker = self.runs.admit()
+        status = TaskStatus(state=_begun(worker), timestamp=self._world.clock.now())
+        # An answer goes on with the attempt that has asked; taking the task from the queue will count one more.
+        attempt = stored.attempt if worker else stored.attempt - 1
+        change = Change(stored, [status], received=received, memos=answered, worker=worker, attempt=attempt)
+        await self.runs.admitted(change.result, apply(self._world, change), memos=kept, references=references)
         return Accepted(self.runs, change.result, (kept, references))
+
+
+def _begun(worker: str) -> TaskState:
+    """The state of a task that this worker runs at once, or that is queued."""
+    return TaskState.WORKING if worker else TaskState.SUBMITTED
 
 
 def _start(request: SendMessageRequest, context: CallContext) -> TurnStart:

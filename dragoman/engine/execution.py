@@ -112,6 +112,19 @@ class Execution:
         """Asks the run to end as FAILED, because the server stops."""
         self._stop(Stop.WORKER_LOST)
 
+    def hand_back(self) -> None:
+        """Asks the run to leave the task as it is; it is nobody's then, for another worker to run it again."""
+        self._stop(Stop.HANDED_BACK)
+
+    @property
+    def skill(self) -> str:
+        return self._stored.skill
+
+    @property
+    def settled(self) -> bool:
+        """Whether the task is in a state that needs no run, as far as this one knows."""
+        return self._log.task.state.settled
+
     async def abandon(self) -> None:
         """Ends the task without its handler, which was asked to stop and did not; what it still says is lost."""
         if not self._handling:
@@ -199,6 +212,9 @@ class Execution:
             await asyncio.wait([self._flusher])
         if self._flush_error is not None:
             raise self._flush_error
+        if self._stop_reason is Stop.HANDED_BACK:
+            await self._log.hand_back()
+            return False
         stopped = self._stop_reason is not None
         if turn.parked is not None and not stopped and not isinstance(ending, (Exception, asyncio.CancelledError)):
             memo, status = turn.parked
@@ -294,7 +310,7 @@ class Execution:
     def _stop(self, reason: Stop) -> None:
         if self._stop_reason is None and not self._over:
             self._stop_reason = reason
-            self._log.hasty = reason is Stop.WORKER_LOST
+            self._log.hasty = reason is not Stop.CANCELED
             self._cancel_handler()
 
     def _cancel_handler(self) -> None:

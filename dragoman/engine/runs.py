@@ -1,14 +1,15 @@
-"""The executions of this process: started, found, and brought to an end together."""
+"""The executions of this process: let in, started, found, and brought to an end together."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import msgspec
 
 from dragoman.engine.execution import Execution
 from dragoman.engine.persistence import until_available
+from dragoman.engine.slots import Slots
 from dragoman.engine.world import World
 from dragoman.errors import Fenced, StoreUnavailable
 from dragoman.ports.tasks import Commit, Memo, Stored
@@ -29,35 +30,85 @@ class Runs:
         self._rescues: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._stopped = False
+        self.worker = world.ids.new()
+        """Who owns the tasks that run here."""
+        self.slots = Slots(world.limits.max_running)
+        self.doubtful: set[str] = set()
+        """Tasks that may be owned by this worker and not run; it has to look."""
+        self.call: Callable[[], None] = _nobody
+        """Called when the worker should look for tasks to run."""
 
-    def resume(self) -> None:
-        """Runs may begin again after a drain."""
+    def begin(self) -> None:
+        """Runs may begin, as those of a new worker."""
         self._stopping = self._stopped = False
+        self.worker = self._world.ids.new()
+        self.doubtful.clear()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the server stops: nothing is taken up any more."""
+        return self._stopping
+
+    def runs(self, task_id: str) -> bool:
+        """Whether this task runs here."""
+        return task_id in self._live
+
+    # New runs.
+
+    def admit(self) -> str:
+        """The worker of a task that is about to be stored: this one, which runs it at once and takes a slot for it;
+        nobody, if all slots are taken.
+        """
+        return self.worker if self.slots.enter() else ""
+
+    async def admitted(
+        self, stored: Stored, writing: Awaitable[None], *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()
+    ) -> None:
+        """Waits until this task is stored, as `admit` has said. If it is and the caller has gone, its run starts."""
+        try:
+            await writing
+        except asyncio.CancelledError:
+            if stored.worker:
+                self._rescue(stored, memos, references)
+            raise
+        except BaseException as error:
+            if stored.worker:
+                self.leave(stored.task.id if isinstance(error, StoreUnavailable) else None)
+            raise
+
+    def queued(self) -> None:
+        """A task has been stored that waits for a slot."""
+        self.slots.queue = True
+        self.call()
 
     def start(self, stored: Stored, *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()) -> Execution:
-        """Runs the task from where it stands. At most one run of a task at a time is the caller's duty."""
+        """Runs the task from where it stands, in a slot that was taken for it. At most one run of a task at a time is
+        the caller's duty.
+        """
         execution = Execution(self._world, stored, memos=memos, references=references, ended=self._ended)
         self._live[execution.task_id] = execution
         self._keep(execution.start())
         if self._stopped:
-            execution.stop()
+            self._stop(execution)
         return execution
 
-    def rescue(self, stored: Stored, *, memos: Sequence[Memo], references: tuple[Task, ...]) -> None:
-        """Starts the run of a task whose caller has gone while it was being stored, if it has been stored."""
+    def _rescue(self, stored: Stored, memos: Sequence[Memo], references: tuple[Task, ...]) -> None:
         task = asyncio.get_running_loop().create_task(self._adopt(stored, memos, references))
         self._rescues.add(task)
         task.add_done_callback(self._rescues.discard)
 
     async def _adopt(self, stored: Stored, memos: Sequence[Memo], references: tuple[Task, ...]) -> None:
-        claim = Commit(task_id=stored.task.id, epoch=stored.epoch, after=stored.seq, claim=True)
+        claim = Commit(task_id=stored.task.id, epoch=stored.epoch, after=stored.seq, claim=True, worker=self.worker)
         commit = partial(self._world.store.commit, claim)
         try:
             await until_available(commit, stored.task.id, given_up=lambda: self._stopping)
         except (Fenced, StoreUnavailable):
+            self.leave(stored.task.id)
             return
         claimed = msgspec.structs.replace(stored, epoch=stored.epoch + 1)
         self.start(claimed, memos=memos, references=references)
+
+    # The ends of runs.
 
     async def cancel(self, task_id: str) -> bool:
         """Stops the run of this task, and waits until it has ended; whether there was one."""
@@ -66,7 +117,7 @@ class Runs:
             return False
         execution.cancel()
         # Who asks may leave, or be cancelled; what was begun is done.
-        await asyncio.shield(self._keep(asyncio.get_running_loop().create_task(self._brought_to_end([execution]))))
+        await asyncio.shield(self._end([execution]))
         return True
 
     def release(self) -> None:
@@ -74,10 +125,30 @@ class Runs:
         for execution in self._live.values():
             execution.release()
 
+    def disown(self) -> str:
+        """Stops all runs, because they may be another worker's by now; what begins from now on is a new worker's.
+        Gives the id of the one that was.
+        """
+        former, self.worker = self.worker, self._world.ids.new()
+        left = list(self._live.values())
+        for execution in left:
+            self._stop(execution)
+        self._end(left)
+        return former
+
+    def begin_drain(self) -> None:
+        """No task is taken up any more. What another worker can resume is handed back at once."""
+        self._stopping = True
+        resumable = [run for run in self._live.values() if self._world.agent.policy(run.skill).on_crash == "resume"]
+        for execution in resumable:
+            execution.hand_back()
+        if resumable:
+            self._end(resumable)
+
     async def drain(self, grace: float) -> None:
         """Waits for all runs, then stops those that are left or have begun since, and waits for these too.
 
-        Runs that begin afterwards are stopped at once, until `resume`.
+        Runs that begin afterwards are stopped at once, until `begin`.
         """
         self._stopping = True
         if self._rescues:
@@ -86,9 +157,19 @@ class Runs:
         while self._live:
             left = list(self._live.values())
             for execution in left:
-                execution.stop()
+                self._stop(execution)
             await self._brought_to_end(left)
         self._stopped = True
+
+    def _stop(self, execution: Execution) -> None:
+        """Has a run end as its skill's policy says: FAILED, or for another worker to run it again."""
+        if self._world.agent.policy(execution.skill).on_crash == "fail":
+            execution.stop()
+        else:
+            execution.hand_back()
+
+    def _end(self, executions: Sequence[Execution]) -> asyncio.Task[None]:
+        return self._keep(asyncio.get_running_loop().create_task(self._brought_to_end(executions)))
 
     async def _brought_to_end(self, executions: Sequence[Execution]) -> None:
         """Waits for the ends of runs that were asked to stop; those that take too long end without their handlers."""
@@ -115,8 +196,21 @@ class Runs:
     def _ended(self, execution: Execution) -> None:
         if self._live.get(execution.task_id) is execution:
             del self._live[execution.task_id]
+        self.leave(None if execution.settled else execution.task_id)
+
+    def leave(self, doubtful: str | None) -> None:
+        """Gives a slot back, and says of which task it is not known what has become of it, if there is one."""
+        self.slots.leave()
+        if doubtful is not None:
+            self.doubtful.add(doubtful)
+        if self.doubtful or self.slots.queue:
+            self.call()
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a run broke off", exc_info=error)
+
+
+def _nobody() -> None:
+    """Looks for tasks where there is no worker."""

@@ -10,7 +10,7 @@ from dragoman.core import views
 from dragoman.core.capability import activated_extensions, check_capability, check_extensions
 from dragoman.engine.exchange import Accepted, Exchange
 from dragoman.engine.feed import DirectFeed, TaskFeed
-from dragoman.engine.worker import recover
+from dragoman.engine.worker import Worker
 from dragoman.engine.world import Limits, World
 from dragoman.errors import (
     ExtendedAgentCardNotConfiguredError,
@@ -69,10 +69,12 @@ class Service:
         self._capabilities = capabilities
         self._extended_card = extended_card
         self._exchange = Exchange(world)
+        self._worker = Worker(world, self._exchange.runs)
         self._feeds: set[TaskFeed] = set()
         self._told: set[Callable[[], None]] = set()
         self._deadline: float | None = None
         """When the tasks that run while the server stops must have ended, by the clock of the event loop."""
+        self._opened = False
         self._closed = False
         self._methods: dict[str, Method] = {
             "SendMessage": self.send_message,
@@ -99,6 +101,11 @@ class Service:
         """Whether the server has begun to stop, or has stopped."""
         return self._closed or self._deadline is not None
 
+    @property
+    def ready(self) -> bool:
+        """Whether calls are taken: the store is open, and the server has not begun to stop."""
+        return self._opened and not self.stopping
+
     def when_stopping(self, then: Callable[[], None]) -> Callable[[], None]:
         """Has `then` called when the server begins to stop; calling what it returns takes that back."""
         self._told.add(then)
@@ -117,22 +124,25 @@ class Service:
             raise UnavailableError from error
 
     async def open(self) -> None:
-        """Opens the store and ends what an earlier process left running."""
+        """Opens the store and takes up what others have left there."""
         await self._world.store.open()
         self._deadline = None
-        self._exchange.runs.resume()
         try:
-            await recover(self._world)
+            await self._worker.open()
         except BaseException:
             await self._world.store.close()
             raise
         self._closed = False
+        self._opened = True
 
     def end_streams(self) -> None:
-        """Ends every open stream, and every wait of a blocking call. The tasks go on, but their grace time runs."""
+        """Ends every open stream, and every wait of a blocking call. The tasks go on, but their grace time runs;
+        those that another worker can resume are handed back.
+        """
         if self._deadline is None:
             self._deadline = asyncio.get_running_loop().time() + self._world.limits.drain_grace
         self._exchange.runs.release()
+        self._exchange.runs.begin_drain()
         for feed in list(self._feeds):
             feed.close()
         for then in list(self._told):
@@ -145,8 +155,10 @@ class Service:
         """
         self.end_streams()
         assert self._deadline is not None
+        await self._worker.pause()
         await self._exchange.runs.drain(max(0.0, self._deadline - asyncio.get_running_loop().time()))
         self._closed = True
+        await self._worker.close()
         await self._world.store.close()
         self._world.agent.close()
 

@@ -107,6 +107,16 @@ class TaskLog:
         if entries:
             self._world.bus.publish(Hint(self.task_id, entries))
 
+    async def hand_back(self) -> None:
+        """Makes the task nobody's, under a new epoch: this log is over.
+
+        Raises:
+            Fenced, StoreUnavailable: as `TaskStore.commit`.
+        """
+        await self._world.store.commit(
+            Commit(task_id=self.task_id, epoch=self._epoch, after=self._seq, claim=True, worker="")
+        )
+
     async def insist(self, call: Callable[[], Awaitable[T]]) -> T:
         """The result of this call of the store, made again while the store is unavailable."""
         return await until_available(call, self.task_id, given_up=lambda: self.hasty)

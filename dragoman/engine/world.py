@@ -22,13 +22,23 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cancel_grace: float = 5.0
     """For a cancelled handler to clean up; after it the task is CANCELED without it."""
     drain_grace: float = 10.0
-    """For running tasks to end when the server stops; after it they are FAILED with reason `worker-lost`."""
+    """For running tasks to end when the server stops; after it comes what their skill's policy says."""
     keep_alive: float = 15.0
     """Between signs of life on an idle stream."""
     send_stall: float = 30.0
     """For a reader of a stream to take anything; after it the stream is closed."""
     body_timeout: float = 30.0
     """For the whole body of a request to arrive."""
+    beat: float = 5.0
+    """Between two signs of life of this worker, and between two looks at what others have left."""
+    dead_after: float = 20.0
+    """Without a sign of life, by the clock of the store, a worker is taken for dead."""
+    fence_after: float | None = 15.0
+    """Without a sign of life that the store has confirmed, this worker stops its runs, since others may soon take them
+    over; None if nobody else can have the store.
+    """
+    max_running: int | None = None
+    """How many tasks run at once; not a time. The others wait in SUBMITTED."""
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The agent as the engine sees it: something that picks a skill, answers directly, or runs turns of a task."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -10,7 +10,9 @@ from dragoman.types.json import Json, JsonObject
 from dragoman.types.requests import SendMessageRequest
 from dragoman.types.task import Task, TaskState
 
-__all__ = ["AgentExecutor", "Assignment", "Parked", "Turn", "TurnOutcome"]
+__all__ = ["AgentExecutor", "Assignment", "OnCrash", "Parked", "Policy", "Turn", "TurnOutcome"]
+
+OnCrash = Literal["fail", "resume", "rerun"]
 
 
 class Assignment(msgspec.Struct, frozen=True, gc=False):
@@ -18,6 +20,23 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
 
     skill: str
     direct: bool = False
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What becomes of the tasks of a skill in trouble; times in seconds."""
+
+    on_crash: OnCrash = "fail"
+    """When the worker of a run is lost: the task is FAILED with reason `worker-lost`; or another worker runs it again,
+    resuming with the answers and steps that are stored, or from the start.
+    """
+    max_attempts: int = 3
+    """How often a turn is begun at most, crash after crash; then the task is FAILED with reason `attempts-exhausted`.
+    An answer, or an orderly stop of the server, is no crash.
+    """
+    deadline: float | None = None
+    """How long a turn may take; then the task is FAILED with reason `deadline`."""
+    idle_timeout: float | None = None
+    """How long a run may emit nothing; then the task is FAILED with reason `idle-timeout`."""
 
 
 class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -122,6 +141,10 @@ class AgentExecutor(Protocol):
 
     def check(self, skill: str, message: Message) -> None:
         """Raises `A2AError` if this message cannot begin a turn of the skill."""
+        ...
+
+    def policy(self, skill: str) -> Policy:
+        """What becomes of this skill's tasks in trouble; the default for a skill that is not there any more."""
         ...
 
     async def answer(self, skill: str, request: SendMessageRequest, call: CallContext) -> Message:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from dragoman.errors import A2AError
-from dragoman.ports.agent import Assignment, Parked, Turn, TurnOutcome
+from dragoman.ports.agent import Assignment, Parked, Policy, Turn, TurnOutcome
 from dragoman.ports.call import CallContext
 from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.json import Json
@@ -39,6 +39,8 @@ class ScriptedAgent:
         """Raised, if set, for every message that would begin a turn."""
         self.direct: Message | None = None
         """Given, if set, as the answer to every message that would begin a task."""
+        self.policies = Policy()
+        """What becomes of tasks in trouble."""
         self._play = play
         self._begun: asyncio.Queue[ScriptedRun] = asyncio.Queue()
 
@@ -63,6 +65,9 @@ class ScriptedAgent:
     def check(self, skill: str, message: Message) -> None:  # noqa: ARG002 -- as the port has it
         if self.refusal is not None:
             raise self.refusal
+
+    def policy(self, skill: str) -> Policy:  # noqa: ARG002 -- as the port has it
+        return self.policies
 
     async def answer(self, skill: str, request: SendMessageRequest, call: CallContext) -> Message:  # noqa: ARG002 -- as the port has it
         assert self.direct is not None

@@ -193,6 +193,8 @@ class SqliteStore:
         connection = schema.connect_writer(self._path, self._synchronous)
         try:
             schema.migrate(connection, self._path, self._owner)
+            # The lock is ours, so whoever worked on the file before has gone, however lately they have beaten.
+            connection.execute("delete from worker")
             for _ in range(READERS):
                 self._connections.put(schema.connect_reader(self._path))
             return connection, Heads(connection)

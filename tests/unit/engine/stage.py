@@ -4,6 +4,7 @@ import asyncio
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from dragoman.buses.memory import MemoryBus
 from dragoman.engine.feed import TaskFeed
 from dragoman.engine.service import Service
 from dragoman.engine.world import Limits, World
-from dragoman.errors import StoreUnavailable
+from dragoman.errors import Duplicate, StoreUnavailable
 from dragoman.operations import Operation
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.bus import EventBus
@@ -19,6 +20,7 @@ from dragoman.ports.call import CallContext, Scope
 from dragoman.ports.tasks import (
     Commit,
     Entry,
+    Key,
     Memo,
     NewTask,
     Page,
@@ -67,6 +69,8 @@ class WatchedStore:
         self.commits: list[Commit] = []
         self.failing = 0
         """How many of the next commits find the store unavailable."""
+        self.silent = False
+        """Whether beats find the store unavailable."""
         self.before_commit: Callable[[Commit], Awaitable[None]] | None = None
         self.after_create: Callable[[], Awaitable[None]] | None = None
         self.before_get: Callable[[], Awaitable[None]] | None = None
@@ -127,8 +131,28 @@ class WatchedStore:
     async def page(self, query: Query, scope: Scope) -> Page:
         return await self.inner.page(query, scope)
 
-    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart) -> int:
-        return await self.inner.post(task_id, scope, message, start)
+    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart, key: Key | None = None) -> int:
+        return await self.inner.post(task_id, scope, message, start, key)
+
+    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+        await self.inner.answered(scope, key, answer)
+
+    async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
+        return await self.inner.known(scope, message_id)
+
+    async def beat(self, worker: str) -> None:
+        if self.silent:
+            raise StoreUnavailable("out of order")
+        await self.inner.beat(worker)
+
+    async def retire(self, worker: str) -> None:
+        await self.inner.retire(worker)
+
+    async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
+        return await self.inner.claimable(dead_after, limit)
+
+    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
+        return await self.inner.prune(events_before=events_before, tasks_before=tasks_before, limit=limit)
 
     async def inbox(self, task_id: str) -> tuple[Posted, ...]:
         return await self.inner.inbox(task_id)
