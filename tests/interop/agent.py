@@ -26,13 +26,10 @@ agent = Agent("Interop", "Does what the first word says.", store="memory", exten
 async def obey(task: TaskContext) -> AsyncIterator[str | Part]:
     """Do what the first word says."""
     verb, *words = task.text.split()
-    if verb == "say":
-        yield task.text.removeprefix("say ")
+    for content in given(verb, task):
+        yield content
     if verb == "enter":
         await task.require_auth("Who are you?")
-    if verb == "parts":
-        for part in task.message.parts[1:]:
-            yield part
     if verb in ENDS:
         raise ENDS[verb]
     if verb == "count":
@@ -41,6 +38,14 @@ async def obey(task: TaskContext) -> AsyncIterator[str | Part]:
         for shown in range(1, number + 1):
             yield f"{shown if direction == 'up' else number + 1 - shown} "
             await asyncio.sleep(pause)
+
+
+def given(verb: str, task: TaskContext) -> tuple[str | Part, ...]:
+    if verb == "say":
+        return (task.text.removeprefix("say "),)
+    if verb == "parts":
+        return task.message.parts[1:]
+    return (Part(data=task.metadata),) if verb == "show" else ()
 
 
 @agent.skill(tags=["interop"])

@@ -1,7 +1,7 @@
 """What must be seen: the same in every cell, but for what the versions themselves tell apart."""
 
 from tests.interop.columns import Column
-from tests.interop.scenarios import DATA, FILES, TEXT
+from tests.interop.scenarios import DATA, FILES, METADATA, TEXT
 from tests.interop.seeing import Facts
 
 __all__ = ["absent", "expected"]
@@ -38,6 +38,7 @@ _EVERYWHERE: dict[str, Facts] = {
     },
     "file_names": {"names": [part["name"] for part in FILES]},
     "data": {"state": "completed", "data": [DATA["data"]]},
+    "metadata": {"metadata": [METADATA]},
     "failures": {"failed": ["failed", "It broke."], "rejected": ["rejected", "Not this."]},
     "unknown_task": dict.fromkeys(("get", "cancel", "subscribe", "send"), "TaskNotFoundError"),
     "ended_task": {"cancel": "TaskNotCancelableError", "send": "UnsupportedOperationError"},

@@ -71,6 +71,7 @@ def _request(say: Say, *, wait: bool) -> t.SendMessageRequest:
         parts=tuple(_part(part) for part in ({"text": say.text}, *say.parts)),
         task_id=say.task.id if say.task else None,
         context_id=(say.task.context if say.task else say.context) or None,
+        metadata=say.metadata,
     )
     configuration = SendMessageConfiguration(return_immediately=not wait)
     return t.SendMessageRequest(message=message, configuration=configuration, tenant=say.tenant)

@@ -2,7 +2,8 @@
 
 The agent on the other side obeys the first word of a text: `say X` gives X back, `count N PAUSE up|down` streams
 numbers and asks for a missing direction, `parts` gives the other parts back, `tell X` answers with a message instead of
-a task, `enter` wants an authorization, `fail` and `reject` end the task so.
+a task, `enter` wants an authorization, `show` gives the message's metadata as data, `fail` and `reject` end the task
+so.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from tests.interop.seeing import Facts, begun, count, ended, fault, watch
 from tests.interop.words import Caller, Page, Part, Say, Seen
@@ -202,6 +204,15 @@ async def data(caller: Caller) -> Facts:
     return {"state": task.state, "data": [part.get("data") for part in task.parts]}
 
 
+METADATA: dict[str, Any] = {"https://example.com/a": {"n": [1, {"b": False}]}, "word": "\u00e4"}
+
+
+async def metadata(caller: Caller) -> Facts:
+    """Metadata of a message reach the agent."""
+    task = await caller.send(Say("show", metadata=METADATA))
+    return {"metadata": [part.get("data") for part in task.parts]}
+
+
 async def failures(caller: Caller) -> Facts:
     """Tasks that end as failed and as rejected, with the reason."""
     failed, rejected = await caller.send(Say("fail")), await caller.send(Say("reject"))
@@ -270,6 +281,7 @@ SCENARIOS: dict[str, Callable[[Caller], Awaitable[Facts]]] = {
         file_names,
         large_file,
         data,
+        metadata,
         failures,
         unknown_task,
         ended_task,

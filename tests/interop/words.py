@@ -52,6 +52,7 @@ class Say:
     task: Seen | None = None
     context: str = ""
     tenant: str = ""
+    metadata: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ const request = (say, wait) => ({
     contextId: (say.task ? say.task.context : say.context) || undefined,
     taskId: say.task ? say.task.id : undefined,
     parts: [{ text: say.text }, ...say.parts].map(sdkPart),
+    metadata: say.metadata ?? undefined,
   },
   configuration: { blocking: wait },
 });

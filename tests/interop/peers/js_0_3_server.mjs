@@ -41,6 +41,7 @@ class Obedient {
     const work = {
       give: (text, append, last) => give("text", [{ kind: "text", text }], append, last),
       giveBack: () => give("parts", userMessage.parts.slice(1), false, true),
+      show: () => give("metadata", [{ kind: "data", data: userMessage.metadata }], false, true),
       ask: (question) => tell("input-required", question),
       requireAuth: (question) => tell("auth-required", question),
       fail: (reason) => tell("failed", reason),

@@ -68,7 +68,7 @@ const request = (say, wait) => ({
     contextId: say.task ? say.task.context : say.context,
     taskId: say.task ? say.task.id : "",
     parts: [{ text: say.text }, ...say.parts].map(sdkPart),
-    metadata: undefined,
+    metadata: say.metadata ?? undefined,
     extensions: [],
     referenceTaskIds: [],
   },

@@ -14,7 +14,9 @@ const { LegacyA2AService, legacyGrpcService } = await sdk("compat/v0_3/server/gr
 
 const textOf = (message) =>
   message.parts.map((part) => (part.content?.$case === "text" ? part.content.value : "")).join("");
-const part = (text) => ({ content: { $case: "text", value: text }, metadata: undefined, filename: "", mediaType: "" });
+const made = ($case, value) => ({ content: { $case, value }, metadata: undefined, filename: "", mediaType: "" });
+const part = (text) => made("text", text);
+const data = (value) => made("data", value);
 
 function message(text, contextId, taskId = "") {
   const rest = { metadata: undefined, extensions: [], referenceTaskIds: [] };
@@ -49,6 +51,7 @@ class Obedient {
     const work = {
       give: (text, append, last) => give("text", [part(text)], append, last),
       giveBack: () => give("parts", userMessage.parts.slice(1), false, true),
+      show: () => give("metadata", [data(userMessage.metadata)], false, true),
       ask: (question) => tell(TaskState.TASK_STATE_INPUT_REQUIRED, question),
       requireAuth: (question) => tell(TaskState.TASK_STATE_AUTH_REQUIRED, question),
       fail: (reason) => tell(TaskState.TASK_STATE_FAILED, reason),

@@ -100,6 +100,7 @@ def message_of(say: Say) -> Message:
         parts=[SdkPart(TextPart(text=say.text)), *(sdk_part(part) for part in say.parts)],
         task_id=say.task.id if say.task else None,
         context_id=(say.task.context if say.task else say.context) or None,
+        metadata=say.metadata,
     )
 
 

@@ -7,7 +7,7 @@ from a2a.server.apps import A2ARESTFastAPIApplication, A2AStarletteApplication
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message, Part, TextPart
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, DataPart, Message, Part, TextPart
 from a2a.utils import new_agent_text_message, new_task
 from starlette.applications import Starlette
 
@@ -15,8 +15,8 @@ from tests.interop.peers.serving import obey, serve
 
 
 class Work:
-    def __init__(self, updater: TaskUpdater, parts: list[Part]) -> None:
-        self._updater, self._parts = updater, parts
+    def __init__(self, updater: TaskUpdater, heard: Message) -> None:
+        self._updater, self._heard = updater, heard
 
     def _message(self, text: str) -> Message:
         return self._updater.new_agent_message([Part(TextPart(text=text))])
@@ -26,7 +26,11 @@ class Work:
         await self._updater.add_artifact(parts, artifact_id="text", append=append, last_chunk=last)
 
     async def give_back(self) -> None:
-        await self._updater.add_artifact(self._parts[1:], artifact_id="parts", last_chunk=True)
+        await self._updater.add_artifact(self._heard.parts[1:], artifact_id="parts", last_chunk=True)
+
+    async def show(self) -> None:
+        parts = [Part(DataPart(data=self._heard.metadata))]
+        await self._updater.add_artifact(parts, artifact_id="metadata", last_chunk=True)
 
     async def ask(self, question: str) -> None:
         await self._updater.requires_input(self._message(question), final=True)
@@ -55,7 +59,7 @@ class Obedient(AgentExecutor):
         updater = TaskUpdater(event_queue, task.id, task.context_id)
         await updater.start_work()
         first = task.history[0].parts[0].root.text
-        return await obey(Work(updater, context.message.parts), first, latest)
+        return await obey(Work(updater, context.message), first, latest)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()

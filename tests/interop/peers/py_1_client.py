@@ -93,6 +93,7 @@ def request(say: Say, *, wait: bool) -> SendMessageRequest:
         parts=[SdkPart(text=say.text), *(sdk_part(part) for part in say.parts)],
         task_id=say.task.id if say.task else "",
         context_id=say.task.context if say.task else say.context,
+        metadata=say.metadata,
     )
     configuration = SendMessageConfiguration(return_immediately=not wait)
     return SendMessageRequest(message=message, configuration=configuration, tenant=say.tenant)

@@ -9,7 +9,7 @@ from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Part
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message, Part
 from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from starlette.applications import Starlette
 
@@ -17,14 +17,19 @@ from tests.interop.peers.serving import obey, serve
 
 
 class Work:
-    def __init__(self, updater: TaskUpdater, parts: list[Part]) -> None:
-        self._updater, self._parts = updater, parts
+    def __init__(self, updater: TaskUpdater, message: Message) -> None:
+        self._updater, self._message = updater, message
 
     async def give(self, text: str, *, append: bool = False, last: bool = True) -> None:
         await self._updater.add_artifact([new_text_part(text)], artifact_id="text", append=append, last_chunk=last)
 
     async def give_back(self) -> None:
-        await self._updater.add_artifact(self._parts[1:], artifact_id="parts", last_chunk=True)
+        await self._updater.add_artifact(list(self._message.parts[1:]), artifact_id="parts", last_chunk=True)
+
+    async def show(self) -> None:
+        part = Part()
+        part.data.struct_value.CopyFrom(self._message.metadata)
+        await self._updater.add_artifact([part], artifact_id="metadata", last_chunk=True)
 
     async def ask(self, question: str) -> None:
         await self._updater.requires_input(new_text_message(question))
@@ -53,7 +58,7 @@ class Obedient(AgentExecutor):
         updater = TaskUpdater(event_queue, task.id, task.context_id)
         await updater.start_work()
         first = task.history[0].parts[0].text
-        return await obey(Work(updater, list(context.message.parts)), first, latest)
+        return await obey(Work(updater, context.message), first, latest)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const QUESTION = "Up or down?";
 
 // Does what the first word of the task's first message says; the latest message may answer a question. `work` has
-// `give`, `giveBack`, `ask`, `requireAuth`, `fail`, `reject`, `complete` and `cancelled`.
+// `give`, `giveBack`, `show`, `ask`, `requireAuth`, `fail`, `reject`, `complete` and `cancelled`.
 export async function obey(work, first, latest) {
   const [verb, ...words] = first.split(" ");
   if (verb === "fail") return work.fail("It broke.");
@@ -14,6 +14,7 @@ export async function obey(work, first, latest) {
   if (verb === "say") work.give(first.slice("say ".length), false, true);
   if (verb === "enter") return work.requireAuth("Who are you?");
   if (verb === "parts") work.giveBack();
+  if (verb === "show") work.show();
   if (verb === "count") {
     const [number, seconds] = words.map(Number);
     const direction = words[2] ?? latest;

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 
 QUESTION = "Up or down?"
 ENDS = {"fail": "It broke.", "reject": "Not this."}
+SHOWN = {"parts": "give_back", "show": "show"}
 
 
 class Work(Protocol):
@@ -21,6 +22,9 @@ class Work(Protocol):
     async def give(self, text: str, *, append: bool = False, last: bool = True) -> None: ...
     async def give_back(self) -> None:
         """The parts of the message after the first, as an artifact."""
+
+    async def show(self) -> None:
+        """The message's metadata, as an artifact."""
 
     async def ask(self, question: str) -> None: ...
     async def require_auth(self, question: str) -> None: ...
@@ -38,8 +42,8 @@ async def obey(work: Work, first: str, latest: str) -> None:
         await work.give(first.removeprefix("say "))
     if verb == "enter":
         return await work.require_auth("Who are you?")
-    if verb == "parts":
-        await work.give_back()
+    if verb in SHOWN:
+        await getattr(work, SHOWN[verb])()
     if verb == "count":
         direction = words[2] if words[2:] else latest
         if direction not in {"up", "down"}:
