@@ -17,6 +17,7 @@ from dragoman.hosts.grpc.host import GRPC, GrpcHost
 from dragoman.hosts.grpc.services import GrpcServices
 from dragoman.hosts.mounting import mount_on
 from dragoman.hosts.origin import Proxies, base_url
+from dragoman.hosts.probes import PROBE_PATHS, Probes
 from dragoman.hosts.reading import Disconnected, read_body, request_headers, request_path
 from dragoman.hosts.streaming import write_stream
 
@@ -50,6 +51,7 @@ class Application:
         self._calls = Calls(service, negotiator, activated, first)
         self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes)
         self._cards = cards
+        self._probes = Probes(service, first)
         self._proxies = proxies
         self._bindings = tuple(bindings)
         self._max_body_bytes = max_body_bytes
@@ -85,6 +87,9 @@ class Application:
         if path in CARD_PATHS:
             reply = self._cards.reply(scope["method"], headers, base_url(scope, headers, self._proxies))
             await _write(reply, send)
+            return
+        if path in PROBE_PATHS:
+            await _write(await self._probes.reply(scope["method"], path), send)
             return
         if headers.get("content-type", "").startswith(GRPC):
             await self._grpc(scope, path, headers, receive, send)
