@@ -68,4 +68,5 @@ def _limits() -> str:
 def _limit(limit: Limit) -> str:
     peers = " and ".join(PEERS[peer].name for peer in limit.peers)
     lines = [f"`{one.path}:{one.line}` ({PEERS[one.peer].name})" for one in limit.evidence]
-    return f"{peers}, as {limit.role}: {limit.reason}. {', '.join(lines)}"
+    where = f"{' and '.join(limit.bindings)}, A2A {' and '.join(limit.versions)}"
+    return f"{peers}, as {limit.role} over {where}: {limit.reason}. {', '.join(lines)}"
