@@ -46,10 +46,11 @@ async def test_a_line_without_lists_has_no_such_method(serve: Serve) -> None:
         await wire.call("ListTasks")
 
 
-async def test_callers_of_0_3_over_grpc_may_list_as_the_draft_does(started: Start) -> None:
+@pytest.mark.parametrize("version", ["", "0.3"])
+async def test_callers_of_0_3_over_grpc_may_list_as_the_draft_does(started: Start, version: str) -> None:
     wire = await wire_to(await started(echo().asgi()), Cell("draft", "GRPC"))
     task = await wire.send()
-    request = wire.request("ListTasks", headers={"a2a-version": ""})
+    request = wire.request("ListTasks", headers={"a2a-version": version})
     assert Cell("0.3", "GRPC") in NO_LISTS.cells
     assert [entry["id"] for entry in wire.read(request, await wire.send_raw(request))["tasks"]] == [task["id"]]
 
