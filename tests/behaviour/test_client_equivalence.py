@@ -112,8 +112,8 @@ def plainly(value: Any) -> Any:
 def _named(value: Any) -> Any:
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
-        return {NAMES.get(name, name): _named(inner) for name, inner in members.items() if inner not in (None, [])}
-    return [_named(inner) for inner in cast("Any", value)] if isinstance(value, list) else value
+        return {NAMES.get(name, name): _named(inner) for name, inner in members.items() if inner not in (None, (), [])}
+    return [_named(inner) for inner in cast("Any", value)] if isinstance(value, list | tuple) else value
 
 
 @requirement("R-5.1-02", "R-A.2-02", "R-4-01")
