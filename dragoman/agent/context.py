@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, Self
 
 from dragoman.agent.content import as_json, as_message
+from dragoman.agent.conversation import Conversation
+from dragoman.agent.inbox import Inbox
 from dragoman.errors import DragomanError
 from dragoman.ports.agent import Turn
 from dragoman.types.content import Message, Part
@@ -123,6 +125,20 @@ class Knowledge:
         """The id of the skill that this task has."""
         return self._turn.skill
 
+    @property
+    def attempt(self) -> int:
+        """How often this turn has been begun, from 1. It is more than 1 only if a worker was lost while it ran, and the
+        skill says `on_crash="resume"` or `"rerun"`; running again with an answer is not another attempt.
+        """
+        return self._turn.attempt
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same in every run of this turn, and of no other: for calls elsewhere that must not be made twice. With a
+        word of your own at its end it tells several calls of one turn apart.
+        """
+        return f"{self._turn.task.id}.{self._turn.number}"
+
 
 class TaskContext(Knowledge):
     """A task, for handlers on the event loop. One for each run; not for use after the handler has returned."""
@@ -131,6 +147,16 @@ class TaskContext(Knowledge):
         super().__init__(turn)
         self._in_thread = in_thread
         self._runner = asyncio.current_task()
+
+    @property
+    def inbox(self) -> Inbox:
+        """The messages that come while the handler works: `async for message in task.inbox`."""
+        return Inbox(self._turn)
+
+    @property
+    def context(self) -> Conversation:
+        """What else was said and done in this context: `await task.context.tasks()`."""
+        return Conversation(self._turn)
 
     async def status(self, *content: Content) -> None:
         """Tells the caller how the work goes. The note passes with the next one; results belong into artifacts."""

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from dragoman.agent.content import as_json, as_message
 from dragoman.agent.context import Answer, Content, Knowledge
+from dragoman.agent.conversation import BlockingConversation
+from dragoman.agent.inbox import BlockingInbox
 from dragoman.ports.agent import Turn
 from dragoman.types.json import Json
 from dragoman.types.task import TaskState
@@ -28,11 +30,22 @@ class BlockingTaskContext(Knowledge):
         self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
         self._thread: int | None = None
+        self._listening: set[concurrent.futures.Future[Any]] = set()
 
     @property
     def cancelled(self) -> bool:
         """Whether the handler should stop. Long work without calls to the task should look at it now and then."""
         return self._stopped.is_set()
+
+    @property
+    def inbox(self) -> BlockingInbox:
+        """As `TaskContext.inbox`: `for message in task.inbox`."""
+        return BlockingInbox(self._turn, self._listen)
+
+    @property
+    def context(self) -> BlockingConversation:
+        """As `TaskContext.context`."""
+        return BlockingConversation(self._turn, self._wait)
 
     def status(self, *content: Content) -> None:
         """As `TaskContext.status`."""
@@ -62,8 +75,10 @@ class BlockingTaskContext(Knowledge):
         self._thread = threading.get_ident()
 
     def stop(self) -> None:
-        """Tells the handler to stop."""
+        """Tells the handler to stop, also if it waits for a message."""
         self._stopped.set()
+        for listening in list(self._listening):
+            listening.cancel()
 
     def emit(self, say: Callable[[], None]) -> None:
         """Does this on the event loop, and waits until there is room for more."""
@@ -80,6 +95,19 @@ class BlockingTaskContext(Knowledge):
         if not message.parts:
             raise ValueError("a question needs words")
         return Answer(*self._wait(self._turn.ask(key, message, state)))
+
+    def _listen(self, work: Coroutine[Any, Any, T]) -> T:
+        """Waits for something that may never come: a stop ends the waiting at once."""
+        listening = asyncio.run_coroutine_threadsafe(work, self._loop)
+        self._listening.add(listening)
+        try:
+            if self._stopped.is_set():
+                listening.cancel()
+            return listening.result()
+        except concurrent.futures.CancelledError as error:
+            raise asyncio.CancelledError from error
+        finally:
+            self._listening.discard(listening)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         if self._stopped.is_set():

@@ -12,7 +12,7 @@ from dragoman.types.content import Artifact, Message, Part
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.task import Task
 
-__all__ = ["fold", "joined", "status_of"]
+__all__ = ["continued", "fold", "joined", "status_of"]
 
 
 def fold(task: Task, updates: Iterable[tuple[TaskUpdate, Message | None]]) -> Task:
@@ -62,6 +62,11 @@ def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
     if len(result) > 1:
         result = [part for part in result if not (part.plain_text and not part.text)]
     return tuple(result)
+
+
+def continued(artifact: Artifact, chunk: Artifact) -> Artifact:
+    """The artifact with this chunk at its end."""
+    return msgspec.structs.replace(_renewed(artifact, chunk), parts=joined([*artifact.parts, *chunk.parts]))
 
 
 class _Artifacts:

@@ -23,6 +23,13 @@ class Stop(enum.Enum):
     CANCELED = enum.auto()
     WORKER_LOST = enum.auto()
     HANDED_BACK = enum.auto()
+    DEADLINE = enum.auto()
+    IDLE_TIMEOUT = enum.auto()
+
+    @property
+    def final(self) -> bool:
+        """Whether it is the task that is to end, and not this server."""
+        return self not in (Stop.WORKER_LOST, Stop.HANDED_BACK)
 
 
 def outcome_of(ending: Ending, stop: Stop | None, task_id: str, world: World) -> TurnOutcome:
@@ -31,6 +38,10 @@ def outcome_of(ending: Ending, stop: Stop | None, task_id: str, world: World) ->
         return TurnOutcome(state=TaskState.CANCELED)
     if stop is Stop.WORKER_LOST:
         return worker_lost()
+    if stop is Stop.DEADLINE:
+        return _failed("The agent took longer than it may.", "deadline")
+    if stop is Stop.IDLE_TIMEOUT:
+        return _failed("The agent was silent for longer than it may be.", "idle-timeout")
     if isinstance(ending, asyncio.CancelledError):
         return _failed("The agent stopped working on the task.", "handler-cancelled")
     return broken(ending, task_id, world) if isinstance(ending, BaseException) else ending

@@ -7,8 +7,9 @@ import contextlib
 
 import msgspec
 
-from dragoman.engine.execution import Execution, referenced
+from dragoman.engine.execution import Execution
 from dragoman.engine.runs import Runs
+from dragoman.engine.turn import referenced
 from dragoman.engine.unattended import Change, apply, end
 from dragoman.engine.world import World
 from dragoman.errors import (
@@ -153,6 +154,7 @@ class Exchange:
                 await self._world.store.post(stored.task.id, scope, message, _start(request, context))
             except Fenced:
                 continue
+            self.runs.posted(stored.task.id)
             return Accepted(self.runs, stored, None)
 
     async def _addressee(self, message: Message, scope: Scope) -> Stored:

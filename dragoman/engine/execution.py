@@ -6,7 +6,6 @@ to its end only after the flusher.
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
@@ -14,19 +13,21 @@ from typing import Any
 
 import msgspec
 
+from dragoman.engine.attempts import left_behind
+from dragoman.engine.cancellation import taken_back
 from dragoman.engine.endings import Ending, Stop, broken, outcome_of
 from dragoman.engine.tasklog import TaskLog
-from dragoman.engine.turn import RunningTurn
+from dragoman.engine.turn import RunningTurn, referenced
+from dragoman.engine.watch import Watch
 from dragoman.engine.world import World
 from dragoman.errors import Fenced, InboxPending, StoreUnavailable
+from dragoman.lineage import Lineage, open_lineage
 from dragoman.ports.agent import TurnOutcome
-from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Memo, Posted, Stored, TurnStart
-from dragoman.types.content import Message
 from dragoman.types.events import TaskUpdate
 from dragoman.types.task import Task, TaskState, TaskStatus
 
-__all__ = ["Execution", "referenced"]
+__all__ = ["Execution"]
 
 log = logging.getLogger("dragoman.engine")
 
@@ -42,6 +43,7 @@ class Execution:
         "_flush_error",
         "_flusher",
         "_handling",
+        "_lineage",
         "_log",
         "_loop",
         "_memos",
@@ -52,6 +54,7 @@ class Execution:
         "_stored",
         "_turn",
         "_waiters",
+        "_watch",
         "_world",
         "task_id",
     )
@@ -75,6 +78,8 @@ class Execution:
         self._loop = asyncio.get_running_loop()
         self._runner: asyncio.Task[None] | None = None
         self._handling = False
+        self._lineage: Lineage | None = None
+        self._watch: Watch | None = None
         self._flusher: asyncio.Task[None] | None = None
         self._flush_due = False
         self._flush_error: Exception | None = None
@@ -137,9 +142,14 @@ class Execution:
         finally:
             self._finish()
 
+    def look(self) -> None:
+        """A message has come that the run may take."""
+        self._turn.look()
+
     # One turn.
 
     async def _run(self) -> None:
+        self._lineage = open_lineage()
         try:
             while await self._guarded(self._run_turn()):
                 pass
@@ -164,6 +174,8 @@ class Execution:
 
     async def _run_turn(self) -> bool:
         turn = self._turn
+        if turn.attempt > 1:
+            turn.begin_again(await self._log.insist(partial(left_behind, self._world, self._stored)))
         ending = await self._handled(turn)
         if self._abandoned:
             return False
@@ -173,7 +185,10 @@ class Execution:
         """Lets the agent work. Being asked to stop is one way for it to end; being cancelled from outside is not."""
         if self._stop_reason is not None:
             return asyncio.CancelledError()
+        policy = self._world.agent.policy(self._stored.skill)
         self._handling = True
+        if policy.deadline is not None or policy.idle_timeout is not None:
+            self._watch = Watch(policy, self._world.limits.cancel_grace, stop=self._stop, abandon=self.abandon)
         ending: Ending
         try:
             ending = await self._world.agent.execute(turn)
@@ -183,28 +198,17 @@ class Execution:
             ending = error
         finally:
             self._handling = False
+            if self._watch is not None:
+                self._watch.close()
+                self._watch = None
         if self._stopping or isinstance(ending, asyncio.CancelledError):
-            await self._calmed(ending)
+            await taken_back(ending, expected=self._stopping)
         return ending
 
     @property
     def _stopping(self) -> bool:
         """Whether this execution itself has cancelled its handler."""
         return self._abandoned or self._stop_reason is not None or self._flush_error is not None
-
-    async def _calmed(self, ending: Ending) -> None:
-        """Takes back the cancellation that stopped the handler, so that the end of the turn can be stored."""
-        runner = asyncio.current_task()
-        assert runner is not None
-        if not runner.cancelling():
-            return
-        if not self._stopping:
-            raise asyncio.CancelledError
-        if not isinstance(ending, asyncio.CancelledError):
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(0)  # it was asked for and has not come: here it comes
-        while runner.uncancel():
-            pass
 
     async def _end_turn(self, turn: RunningTurn, ending: Ending) -> bool:
         turn.close()
@@ -218,13 +222,15 @@ class Execution:
         stopped = self._stop_reason is not None
         if turn.parked is not None and not stopped and not isinstance(ending, (Exception, asyncio.CancelledError)):
             memo, status = turn.parked
-            await self._log.append([*_last(turn), self._log.status_event(status)], settles=True, memos=(memo,))
+            events = [*turn.last_words(whole=True), self._log.status_event(status)]
+            await self._log.append(events, settles=True, memos=(memo,))
             return False
         if turn.replaying and (stopped or isinstance(ending, BaseException)):
             # It broke off while it repeated itself: an earlier run has said all this, and perhaps more.
             turn.output.clear()
         outcome = outcome_of(ending, self._stop_reason, self.task_id, self._world)
-        return await self._settle(_last(turn), outcome)
+        whole = not stopped and not isinstance(ending, BaseException)
+        return await self._settle(turn.last_words(whole=whole), outcome)
 
     async def _settle(self, events: list[TaskUpdate], outcome: TurnOutcome) -> bool:
         """Stores the end of the turn. What waits in the inbox was acknowledged: a task that completes goes on with it,
@@ -251,7 +257,7 @@ class Execution:
         """The message begins the next turn."""
         start = msgspec.structs.replace(posted.start, index=len(self._log.task.history))
         number = self._turn.number + 1
-        await self._log.append([*events, self._working()], posted=(posted,), turn=number, start=start)
+        await self._log.append([*events, self._working()], posted=(posted,), turn=number, start=start, attempt=1)
         self._memos = ()
         self._references = await self._log.insist(partial(referenced, self._world, posted.message, self._stored.scope))
         self._turn = self._new_turn(number, start)
@@ -272,6 +278,8 @@ class Execution:
 
     def _wake(self) -> None:
         """Something waits to be stored. If the handler ends before it pauses, the end of the turn will store it."""
+        if self._watch is not None:
+            self._watch.heard()
         if self._flusher is None and not self._flush_due:
             self._flush_due = True
             self._loop.call_soon(self._flush_soon)
@@ -293,24 +301,25 @@ class Execution:
 
     async def _flush_once(self, turn: RunningTurn) -> None:
         """Stores what waits; then lets those go on who waited for that."""
-        memos, waiting = turn.take_memos()
+        pending = turn.take()
         events = [] if turn.replaying else turn.output.take()
+        events += [self._working()] * len(pending.posted)
         try:
-            await self._log.append(events, memos=tuple(memos))
+            await self._log.append(events, memos=pending.memos, posted=pending.posted)
         except BaseException:
-            for future in waiting:
+            for future in pending.futures:
                 future.cancel()
             raise
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        turn.stored(pending)
 
     # How it ends.
 
     def _stop(self, reason: Stop) -> None:
         if self._stop_reason is None and not self._over:
             self._stop_reason = reason
-            self._log.hasty = reason is not Stop.CANCELED
+            self._log.hasty = not reason.final
+            if reason.final and self._lineage is not None:
+                self._lineage.cancel()
             self._cancel_handler()
 
     def _cancel_handler(self) -> None:
@@ -337,17 +346,3 @@ def _let_go(waiters: list[asyncio.Future[None]]) -> None:
         if not waiter.done():
             waiter.set_result(None)
     waiters.clear()
-
-
-async def referenced(world: World, message: Message, scope: Scope) -> tuple[Task, ...]:
-    """The tasks that the message refers to, as far as they exist for this scope."""
-    if not message.reference_task_ids:
-        return ()
-    found = [await world.store.get(task_id, scope) for task_id in message.reference_task_ids]
-    return tuple(stored.task for stored in found if stored is not None)
-
-
-def _last(turn: RunningTurn) -> list[TaskUpdate]:
-    """What the run has left to say, with its text artifact ended."""
-    turn.output.end_text()
-    return turn.output.take()

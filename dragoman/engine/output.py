@@ -3,8 +3,11 @@
 Chunks of text that wait together share an event, up to 16 kB each; what is taken out is in the order of emission.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
+from dragoman.core.lifecycle import continued
 from dragoman.types.content import Artifact, Part
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.task import TaskStatus
@@ -37,7 +40,9 @@ class Output:
     __slots__ = (
         "_context_id",
         "_count",
+        "_left",
         "_prefix",
+        "_renewed",
         "_size",
         "_task_id",
         "_text_id",
@@ -52,6 +57,8 @@ class Output:
         self._text_id: str | None = None
         self._waiting: list[_Text | TaskUpdate] = []
         self._size = 0
+        self._left: Mapping[str, Artifact | None] = {}
+        self._renewed: set[str] = set()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -60,6 +67,12 @@ class Output:
     def full(self) -> bool:
         """Whether enough is waiting that the agent should pause (64 kB or 256 events)."""
         return self._size >= FULL_SIZE or len(self._waiting) >= FULL_COUNT
+
+    def replace(self, left: Mapping[str, Artifact | None]) -> None:
+        """Has this run put its own in place of these artifacts, which an attempt that broke off has left: each id with
+        the artifact as it was before that attempt, or None if it was not there.
+        """
+        self._left = left
 
     def text(self, chunk: str) -> None:
         run = self._open_run()
@@ -70,16 +83,13 @@ class Output:
     def artifact(self, artifact: Artifact, *, append: bool, last_chunk: bool) -> None:
         if not artifact.artifact_id:
             artifact = msgspec.structs.replace(artifact, artifact_id=self._next_id())
-        self._waiting.append(
-            TaskArtifactUpdateEvent(
-                task_id=self._task_id,
-                context_id=self._context_id,
-                artifact=artifact,
-                append=append,
-                last_chunk=last_chunk,
-            )
-        )
-        self._size += sum(len(part.text or part.base64 or "") for part in artifact.parts)
+        if artifact.artifact_id in self._left and artifact.artifact_id not in self._renewed:
+            self._renewed.add(artifact.artifact_id)
+            before = self._left[artifact.artifact_id]
+            if append and before is not None:
+                artifact = continued(before, artifact)
+            append = False
+        self._add(artifact, append=append, last_chunk=last_chunk)
 
     def status(self, status: TaskStatus) -> None:
         self._waiting.append(TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status))
@@ -96,9 +106,19 @@ class Output:
         run.chunks.append("")
         run.last = True
 
+    def withdraw(self) -> None:
+        """Takes back what an attempt that broke off has left and this run has put nothing in place of: an artifact that
+        was there before is again as it was, any other is empty.
+        """
+        for artifact_id, before in self._left.items():
+            if artifact_id not in self._renewed:
+                empty = Artifact(artifact_id=artifact_id, parts=(Part(text=""),))
+                self._add(before or empty, append=False, last_chunk=True)
+
     def clear(self) -> None:
         """Forgets what waits, and that the text artifact was opened."""
         self._waiting.clear()
+        self._renewed.clear()
         self._size = 0
         self._count = 0
         self._text_id = None
@@ -123,8 +143,21 @@ class Output:
         run = _Text(first=self._text_id is None)
         if self._text_id is None:
             self._text_id = self._next_id()
+            self._renewed.add(self._text_id)
         self._waiting.append(run)
         return run
+
+    def _add(self, artifact: Artifact, *, append: bool, last_chunk: bool) -> None:
+        self._waiting.append(
+            TaskArtifactUpdateEvent(
+                task_id=self._task_id,
+                context_id=self._context_id,
+                artifact=artifact,
+                append=append,
+                last_chunk=last_chunk,
+            )
+        )
+        self._size += sum(len(part.text or part.base64 or "") for part in artifact.parts)
 
     def _next_id(self) -> str:
         self._count += 1

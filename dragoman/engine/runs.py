@@ -53,6 +53,11 @@ class Runs:
         """Whether this task runs here."""
         return task_id in self._live
 
+    def posted(self, task_id: str) -> None:
+        """A message to this task waits in its inbox; its run may want it."""
+        if task_id in self._live:
+            self._live[task_id].look()
+
     # New runs.
 
     def admit(self) -> str:

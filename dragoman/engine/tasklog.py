@@ -77,6 +77,7 @@ class TaskLog:
         posted: Sequence[Posted] = (),
         turn: int | None = None,
         start: TurnStart | None = None,
+        attempt: int | None = None,
     ) -> None:
         """Stores, then publishes. The posted messages are taken from the inbox, as `numbered` has it.
 
@@ -97,6 +98,7 @@ class TaskLog:
             memos=memos,
             consumed=tuple([one.n for one in posted]),
             unless_pending=unless_pending,
+            attempt=attempt,
         )
         try:
             await self._world.store.commit(commit)

@@ -9,8 +9,8 @@ import logging
 from contextlib import suppress
 
 from dragoman.engine.endings import attempts_exhausted, worker_lost
-from dragoman.engine.execution import referenced
 from dragoman.engine.runs import Runs
+from dragoman.engine.turn import referenced
 from dragoman.engine.unattended import Change, apply, fail
 from dragoman.engine.world import World
 from dragoman.errors import Fenced, StoreUnavailable

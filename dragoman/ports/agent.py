@@ -34,9 +34,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     An answer, or an orderly stop of the server, is no crash.
     """
     deadline: float | None = None
-    """How long a turn may take; then the task is FAILED with reason `deadline`."""
+    """How long the handler may take, from the beginning of a turn, or from the last answer; each attempt anew. Then the
+    task is FAILED with reason `deadline`.
+    """
     idle_timeout: float | None = None
-    """How long a run may emit nothing; then the task is FAILED with reason `idle-timeout`."""
+    """How long the handler may emit nothing, results of steps included; then the task is FAILED with reason
+    `idle-timeout`.
+    """
 
 
 class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -66,6 +70,16 @@ class Turn(Protocol):
     @property
     def message(self) -> Message:
         """What began the turn. Answers to questions are not new turns."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """Which turn of the task this is, from 1."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """How often the turn has been begun, this run included. Going on with an answer is not another attempt."""
         ...
 
     @property
@@ -125,6 +139,18 @@ class Turn(Protocol):
 
     async def remember(self, name: str, result: Json) -> None:
         """Stores the result of a step; durable when this returns."""
+        ...
+
+    async def receive(self, *, wait: bool) -> Message | None:
+        """The next message that came to the task while it was worked on; waits for one, or gives None.
+
+        It is part of the history, and begins no turn of its own: that is durable when this returns. A run that
+        repeats gets the same messages again, in the same order.
+        """
+        ...
+
+    async def related(self, limit: int) -> tuple[Task, ...]:
+        """The other tasks of the context that the caller may see, newest status first, with all they hold."""
         ...
 
 

@@ -1,0 +1,62 @@
+"""What attempts at a turn that broke off have left, for the attempt that runs the turn again.
+
+An attempt repeats its turn up to the last answer in silence. From there on it speaks as if nobody had spoken before:
+whatever earlier attempts have said since that answer is replaced, artifact by artifact.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from dragoman.core.lifecycle import fold
+from dragoman.engine.world import World
+from dragoman.ports.tasks import Entry, Stored
+from dragoman.types.content import Artifact
+from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from dragoman.types.task import Task, TaskStatus
+
+__all__ = ["left_behind"]
+
+
+async def left_behind(world: World, stored: Stored) -> Mapping[str, Artifact | None]:
+    """The artifacts that were said since the last answer of the turn, or since its beginning, by their ids: each as it
+    was then, or None if it was not there.
+    """
+    entries = await _log(world, stored)
+    begin = _open_part(entries, stored.start.index)
+    touched = [entry.event.artifact for entry in entries[begin:] if isinstance(entry.event, TaskArtifactUpdateEvent)]
+    if not touched:
+        return {}
+    blank = Task(id=stored.task.id, context_id=stored.task.context_id, status=stored.task.status)
+    before = fold(blank, [(entry.event, None) for entry in entries[:begin]])
+    known = {artifact.artifact_id: artifact for artifact in before.artifacts}
+    return {artifact.artifact_id: known.get(artifact.artifact_id) for artifact in touched}
+
+
+async def _log(world: World, stored: Stored) -> Sequence[Entry]:
+    """The log up to the claim of this attempt."""
+    entries: list[Entry] = []
+    at = 1
+    while at < stored.seq:
+        entries += await world.store.entries(stored.task.id, stored.scope, at)
+        if not entries or entries[-1].seq == at:
+            break
+        at = entries[-1].seq
+    return entries
+
+
+def _open_part(entries: Sequence[Entry], index: int) -> int:
+    """How many entries come before the open part of the turn: what follows the last answer in it, or else the message
+    that began it, which is at this index of the history.
+    """
+    begin, said = 0, 1
+    before: TaskStatus | None = None
+    for count, entry in enumerate(entries, 1):
+        if isinstance(entry.event, TaskStatusUpdateEvent):
+            if before is not None and before.state.interrupted:
+                begin = count
+                said += before.message is not None
+            before = entry.event.status
+        if entry.received is not None:
+            if said == index:
+                begin = count
+            said += 1
+    return begin
