@@ -4,6 +4,7 @@ import json
 import logging
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman import Agent, TaskContext
@@ -12,7 +13,7 @@ from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Stored
 from dragoman.stores.memory import MemoryStore
 from tests.behaviour.agents import echo, obedient
-from tests.behaviour.cells import NO_VERSIONS, TYPED, without
+from tests.behaviour.cells import CELLS, NO_VERSIONS, TYPED, Cell, only, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Fault, Serve, Wire, message, refused
 
@@ -165,54 +166,64 @@ async def test_rejecting_and_failing_are_states_not_errors(serve: Serve) -> None
         assert task["status"]["message"]["parts"] == [{"text": told}]
 
 
+UNREADABLE: list[tuple[bytes, int, Any]] = [
+    (b"{", -32700, None),
+    (b"", -32700, None),
+    (b"\xff\xfe", -32700, None),
+    (b"[]", -32600, None),
+    (b'"text"', -32600, None),
+    (b"{}", -32600, None),
+    (b'[{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}]', -32600, None),
+    (b'{"jsonrpc":"2.0","id":"a"}', -32600, "a"),
+    (b'{"jsonrpc":"2.0","id":"a","method":7}', -32600, "a"),
+    (b'{"jsonrpc":"2.0","id":{},"method":"GetTask"}', -32600, None),
+    (b'{"jsonrpc":"2.0","id":"b","method":"Nonsense"}', -32601, "b"),
+    (b'{"jsonrpc":"2.0","id":"b","method":"getTask","params":{}}', -32601, "b"),
+]
+FAULTY: list[tuple[bytes, int, Any]] = [
+    (b'{"jsonrpc":"1.0","id":1,"method":"%s","params":{"id":"x"}}', -32600, 1),
+    (b'{"id":1,"method":"%s","params":{"id":"x"}}', -32600, 1),
+    (b'{"jsonrpc":"2.0","id":3,"method":"%s","params":[]}', -32602, 3),
+    (b'{"jsonrpc":"2.0","id":3,"method":"%s","params":"x"}', -32602, 3),
+    (b'{"jsonrpc":"2.0","id":3,"method":"%s"}', -32602, 3),
+    (b'{"jsonrpc":"2.0","id":3,"method":"%s","params":{"id":7}}', -32602, 3),
+    (b'{"jsonrpc":"2.0","id":null,"method":"%s","params":{"id":"x"}}', -32001, None),
+]
+
+
 @requirement("R-9.3-01", "R-9.5-01", "R-9.1-01")
-@pytest.mark.parametrize(
-    ("body", "code", "request_id"),
-    [
-        (b"{", -32700, None),
-        (b"", -32700, None),
-        (b"\xff\xfe", -32700, None),
-        (b"[]", -32600, None),
-        (b'"text"', -32600, None),
-        (b"{}", -32600, None),
-        (b'[{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}]', -32600, None),
-        (b'{"jsonrpc":"1.0","id":1,"method":"GetTask","params":{"id":"x"}}', -32600, 1),
-        (b'{"id":1,"method":"GetTask","params":{"id":"x"}}', -32600, 1),
-        (b'{"jsonrpc":"2.0","id":"a"}', -32600, "a"),
-        (b'{"jsonrpc":"2.0","id":"a","method":7}', -32600, "a"),
-        (b'{"jsonrpc":"2.0","id":{},"method":"GetTask"}', -32600, None),
-        (b'{"jsonrpc":"2.0","id":"b","method":"Nonsense"}', -32601, "b"),
-        (b'{"jsonrpc":"2.0","id":"b","method":"getTask","params":{}}', -32601, "b"),
-        (b'{"jsonrpc":"2.0","id":3,"method":"GetTask","params":[]}', -32602, 3),
-        (b'{"jsonrpc":"2.0","id":3,"method":"GetTask","params":"x"}', -32602, 3),
-        (b'{"jsonrpc":"2.0","id":3,"method":"GetTask"}', -32602, 3),
-        (b'{"jsonrpc":"2.0","id":3,"method":"GetTask","params":{"id":7}}', -32602, 3),
-        (b'{"jsonrpc":"2.0","id":null,"method":"GetTask","params":{"id":"x"}}', -32001, None),
-    ],
-)
-async def test_json_rpc_faults_have_json_rpc_codes(over_jsonrpc: Wire, body: bytes, code: int, request_id: Any) -> None:
-    request = over_jsonrpc.request("GetTask", {"id": "x"})
-    reply = await over_jsonrpc.send_raw(type(request)("POST", request.path, "", request.headers, body))
+@only(Cell("1.0", "JSONRPC"), Cell("0.3", "JSONRPC"))
+@pytest.mark.parametrize(("body", "code", "request_id"), [*UNREADABLE, *FAULTY])
+async def test_json_rpc_faults_have_json_rpc_codes(serve: Serve, body: bytes, code: int, request_id: Any) -> None:
+    wire = await serve(echo())
+    request = wire.request("GetTask", {"id": "x"})
+    method: str = json.loads(request.body)["method"]
+    body = body.replace(b"%s", method.encode()).replace(b'"GetTask"', f'"{method}"'.encode())
+    reply = await wire.send_raw(msgspec.structs.replace(request, body=body))
     answer = json.loads(reply.body)
     assert reply.status == 200
     assert reply.headers["content-type"].split(";")[0] == "application/json"
     assert answer["error"]["code"] == code
+    data = answer["error"].get("data")
+    assert isinstance(data, list) if wire.cell.line == "1.0" else data is None or isinstance(data, dict)
     assert answer["id"] == request_id
     assert answer["jsonrpc"] == "2.0"
 
 
 @requirement("R-9.3-01")
+@only(*[cell for cell in CELLS if cell.binding == "JSONRPC"])
 @pytest.mark.parametrize("request_id", ["text", "", 0, 7, -3, 2**53, "7", None])
-async def test_a_json_rpc_answer_repeats_the_id_with_its_type(over_jsonrpc: Wire, request_id: Any) -> None:
-    request = over_jsonrpc.request("SendMessage", {"message": message()})
-    body = {**json.loads(request.body), "id": request_id}
-    reply = await over_jsonrpc.send_raw(
-        type(request)("POST", request.path, "", request.headers, json.dumps(body).encode())
-    )
-    answer = json.loads(reply.body)
-    assert answer["id"] == request_id
-    assert type(answer["id"]) is type(request_id)
-    assert "task" in answer["result"]
+async def test_a_json_rpc_answer_repeats_the_id_with_its_type(serve: Serve, request_id: Any) -> None:
+    wire = await serve(echo())
+    for operation in ("SendMessage", "SendStreamingMessage"):
+        request = wire.request(operation, {"message": message()})
+        body = {**json.loads(request.body), "id": request_id}
+        reply = await wire.send_raw(msgspec.structs.replace(request, body=json.dumps(body).encode()))
+        last = reply.body.strip().rpartition(b"data:")[2]
+        answer = json.loads(last)
+        assert answer["id"] == request_id
+        assert type(answer["id"]) is type(request_id)
+        assert "result" in answer
 
 
 @pytest.mark.parametrize(
