@@ -1,18 +1,22 @@
 """How messages get into tasks: new tasks, answers to questions, messages that wait for their turn, cancellation.
 
-Every step that others may take at the same time is one commit under the epoch fence; who loses looks again.
+Every step that others may take at the same time is one commit under the epoch fence; who loses looks again. A message
+that comes twice is taken once, for callers whose messages are known again.
 """
 
 import contextlib
+from functools import partial
 
 import msgspec
 
 from dragoman.engine.execution import Execution
+from dragoman.engine.recognition import Recognition
 from dragoman.engine.runs import Runs
 from dragoman.engine.turn import referenced
 from dragoman.engine.unattended import Change, apply, end
 from dragoman.engine.world import World
 from dragoman.errors import (
+    Duplicate,
     Fenced,
     FieldViolation,
     InvalidParamsError,
@@ -20,7 +24,7 @@ from dragoman.errors import (
     UnsupportedOperationError,
 )
 from dragoman.ports.call import CallContext, Scope
-from dragoman.ports.tasks import Memo, NewTask, Stored, TurnStart
+from dragoman.ports.tasks import Key, Memo, NewTask, Stored, TurnStart
 from dragoman.types.content import Message, Role
 from dragoman.types.json import Json
 from dragoman.types.requests import SendMessageRequest
@@ -32,13 +36,21 @@ __all__ = ["Accepted", "Exchange"]
 class Accepted:
     """A message that is stored. `start` sets off the run that it needs, if any; call it once, after subscribing.
 
-    `run` is what the run needs to know, None if there is one already.
+    `run` is what the run needs to know, None if there is one already. `again` says that the message was stored before.
     """
 
-    def __init__(self, runs: Runs, stored: Stored, run: tuple[tuple[Memo, ...], tuple[Task, ...]] | None) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        stored: Stored,
+        run: tuple[tuple[Memo, ...], tuple[Task, ...]] | None = None,
+        *,
+        again: bool = False,
+    ) -> None:
         self._runs = runs
         self._stored = stored
         self._run = run
+        self.again = again
 
     @property
     def task(self) -> Task:
@@ -61,22 +73,34 @@ class Exchange:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._recognition = Recognition(world)
         self.runs = Runs(world)
 
     async def accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:
         """Stores the message where it belongs; or the direct answer of an agent that makes no task.
 
+        A message that is known again stays as it was stored: what comes back is its task as it is now, or its answer.
+
         Raises:
             TaskNotFoundError: it names a task that does not exist for this caller.
             UnsupportedOperationError: that task has ended.
-            InvalidParamsError: its context is not that of the task, or it does not fit the skill.
+            InvalidParamsError: its context is not that of the task, it does not fit the skill, or its id is that of
+                another message where that is refused.
         """
-        if request.message.task_id:
-            return await self._follow_up(request, context)
-        assignment = await self._world.agent.assign(request, context)
-        if assignment.direct:
-            return await self._answer(assignment.skill, request, context)
-        return await self._begin(assignment.skill, request, context)
+        key = self._recognition.key(request, context)
+        while True:
+            try:
+                return await self._taken(request, context, key)
+            except Duplicate as known:
+                assert key is not None
+                if known.digest != key.digest:
+                    key = self._recognition.another(key)
+                    continue
+                again = await self._again(known, context.scope(request.tenant))
+            if again is not None:
+                return again
+            # Its task was removed between two looks: it is a new message.
+            key = None
 
     async def authorize(self, task_id: str, value: Json) -> None:
         """Resumes a task in AUTH_REQUIRED with a value from outside."""
@@ -100,9 +124,28 @@ class Exchange:
         with contextlib.suppress(Fenced):
             await end(self._world, stored, TaskStatus(state=TaskState.CANCELED, timestamp=self._world.clock.now()))
 
+    async def _taken(self, request: SendMessageRequest, context: CallContext, key: Key | None) -> Accepted | Message:
+        """Raises `Duplicate` if the key is known."""
+        if request.message.task_id:
+            return await self._follow_up(request, context, key)
+        assignment = await self._world.agent.assign(request, context)
+        if not assignment.direct:
+            return await self._begin(assignment.skill, request, context, key)
+        answer = partial(self._answer, assignment.skill, request, context)
+        return await (
+            answer() if key is None else self._recognition.answered(context.scope(request.tenant), key, answer)
+        )
+
+    async def _again(self, known: Duplicate, scope: Scope) -> Accepted | Message | None:
+        """What became of the message that is known; None if that is gone."""
+        if known.answer is not None:
+            return known.answer
+        stored = await self._world.store.get(known.task_id, scope)
+        return None if stored is None else Accepted(self.runs, stored, again=True)
+
     # A new task.
 
-    async def _begin(self, skill: str, request: SendMessageRequest, context: CallContext) -> Accepted:
+    async def _begin(self, skill: str, request: SendMessageRequest, context: CallContext, key: Key | None) -> Accepted:
         world, scope = self._world, context.scope(request.tenant)
         context_id = request.message.context_id or world.ids.new()
         task_id = world.ids.task(request.tenant, context_id)
@@ -116,6 +159,7 @@ class Exchange:
             skill=skill,
             start=_start(request, context),
             worker=worker,
+            key=key,
         )
         stored = Stored(
             task=new.task,
@@ -142,22 +186,22 @@ class Exchange:
 
     # A message to a task that exists.
 
-    async def _follow_up(self, request: SendMessageRequest, context: CallContext) -> Accepted:
+    async def _follow_up(self, request: SendMessageRequest, context: CallContext, key: Key | None) -> Accepted:
         scope = context.scope(request.tenant)
         while True:
-            stored = await self._addressee(request.message, scope)
+            stored = await self._addressee(request.message, scope, key)
             message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
             try:
                 if stored.task.state.interrupted:
-                    return await self._resume(stored, message, None)
+                    return await self._resume(stored, message, None, key)
                 self._world.agent.check(stored.skill, message)
-                await self._world.store.post(stored.task.id, scope, message, _start(request, context))
+                await self._world.store.post(stored.task.id, scope, message, _start(request, context), key)
             except Fenced:
                 continue
             self.runs.posted(stored.task.id)
-            return Accepted(self.runs, stored, None)
+            return Accepted(self.runs, stored)
 
-    async def _addressee(self, message: Message, scope: Scope) -> Stored:
+    async def _addressee(self, message: Message, scope: Scope, key: Key | None) -> Stored:
         assert message.task_id is not None
         stored = await self._world.store.get(message.task_id, scope)
         if stored is None:
@@ -166,10 +210,12 @@ class Exchange:
             wrong = FieldViolation("message.contextId", "is not the context of the task")
             raise InvalidParamsError("The message names another context than its task has", violations=(wrong,))
         if stored.task.state.terminal:
-            raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
+            # The message may be among those that have brought it there.
+            known = None if key is None else await self._world.store.known(scope, key.message_id)
+            raise known or UnsupportedOperationError(f"The task is already {stored.task.state.value}")
         return stored
 
-    async def _resume(self, stored: Stored, message: Message | None, value: Json) -> Accepted:
+    async def _resume(self, stored: Stored, message: Message | None, value: Json, key: Key | None = None) -> Accepted:
         """Stores the answer to the open question and claims the task for a new run of its turn."""
         memos = await self._world.store.memos(stored.task.id, stored.turn)
         answered = tuple(
@@ -184,7 +230,7 @@ class Exchange:
         status = TaskStatus(state=_begun(worker), timestamp=self._world.clock.now())
         # An answer goes on with the attempt that has asked; taking the task from the queue will count one more.
         attempt = stored.attempt if worker else stored.attempt - 1
-        change = Change(stored, [status], received=received, memos=answered, worker=worker, attempt=attempt)
+        change = Change(stored, [status], received=received, memos=answered, worker=worker, attempt=attempt, key=key)
         await self.runs.admitted(change.result, apply(self._world, change), memos=kept, references=references)
         return Accepted(self.runs, change.result, (kept, references))
 

@@ -27,6 +27,7 @@ from dragoman.ports.tasks import Query, Selector
 from dragoman.types.card import AgentCapabilities, AgentCard
 from dragoman.types.content import Message
 from dragoman.types.json import Json
+from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import (
     CancelTaskRequest,
     GetExtendedAgentCardRequest,
@@ -118,6 +119,8 @@ class Service:
         check_capability(operation, self._capabilities)
         if operation is not GET_EXTENDED_AGENT_CARD:
             check_extensions(context.parameters.extensions, self._capabilities)
+        if context.parameters.extensions:
+            context = self._activated(context)
         try:
             return await self._methods[operation.name](request, context)
         except StoreUnavailable as error:
@@ -184,7 +187,15 @@ class Service:
         accepted = await self._accept(request, context)
         if isinstance(accepted, Message):
             return DirectFeed(accepted)
-        feed = self._feed(accepted.task.id, request.tenant, context, _ends_turn, request.configuration.history_length)
+        feed = self._feed(
+            accepted.task.id,
+            request.tenant,
+            context,
+            _ends_turn,
+            history_length=request.configuration.history_length,
+            # What begins here has no events yet that its caller could have.
+            after=context.parameters.last_event_id if accepted.again else None,
+        )
         accepted.start()
         return feed
 
@@ -233,15 +244,19 @@ class Service:
             await self._exchange.cancel(stored)
 
     async def subscribe_to_task(self, request: SubscribeToTaskRequest, context: CallContext) -> TaskFeed:
-        """Section 3.1.6: the task as it is, and what happens to it until it ends, or until its turn is over."""
+        """Section 3.1.6: the task as it is, and what happens to it until it ends, or until its turn is over.
+
+        A caller who says which event it had last gets what came after that, even of a task that has ended meanwhile.
+        """
         stored = await self._world.store.get(request.id, context.scope(request.tenant))
         if stored is None:
             raise TaskNotFoundError(details={"taskId": request.id})
+        after = context.parameters.last_event_id
         if request.turn:
-            return self._feed(request.id, request.tenant, context, _ends_turn)
-        if stored.task.state.terminal:
+            return self._feed(request.id, request.tenant, context, _ends_turn, after=after)
+        if stored.task.state.terminal and (after is None or not 0 < after < stored.seq):
             raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
-        return self._feed(request.id, request.tenant, context, _ends_subscription)
+        return self._feed(request.id, request.tenant, context, _ends_subscription, after=after)
 
     async def push_notifications(self, _request: Any, _context: CallContext) -> None:
         """Sections 3.1.7 to 3.1.10."""
@@ -278,12 +293,14 @@ class Service:
         config = request.configuration.task_push_notification_config
         if config is not None and not self._capabilities.push_notifications:
             raise PushNotificationNotSupportedError
-        parameters = context.parameters
-        if parameters.extensions:
-            active = activated_extensions(parameters.extensions, self._capabilities)
-            parameters = msgspec.structs.replace(parameters, extensions=active)
-            context = msgspec.structs.replace(context, parameters=parameters)
         return await self._exchange.accept(request, context)
+
+    def _activated(self, context: CallContext) -> CallContext:
+        """The context with only those extensions that are in force."""
+        active = activated_extensions(context.parameters.extensions, self._capabilities)
+        return msgspec.structs.replace(
+            context, parameters=msgspec.structs.replace(context.parameters, extensions=active)
+        )
 
     async def _settled(self, task_id: str, tenant: str, context: CallContext) -> Task:
         """The task once it has settled, whoever runs it: read from its log."""
@@ -299,10 +316,19 @@ class Service:
         tenant: str,
         context: CallContext,
         ends: Callable[[TaskState], bool],
+        *,
         history_length: int | None = None,
+        after: int | None = None,
     ) -> TaskFeed:
         feed = TaskFeed(
-            self._world, task_id, context.scope(tenant), ends, history_length=history_length, closed=self._feeds.discard
+            self._world,
+            task_id,
+            context.scope(tenant),
+            ends,
+            history_length=history_length,
+            after=after,
+            numbers=RELIABLE in context.parameters.extensions,
+            closed=self._feeds.discard,
         )
         self._feeds.add(feed)
         return feed

@@ -11,7 +11,7 @@ from dragoman.engine.world import World
 from dragoman.errors import InboxPending
 from dragoman.ports.agent import TurnOutcome
 from dragoman.ports.bus import Hint
-from dragoman.ports.tasks import Commit, Memo, Stored
+from dragoman.ports.tasks import Commit, Key, Memo, Stored
 from dragoman.types.content import Message
 from dragoman.types.events import TaskStatusUpdateEvent
 from dragoman.types.json import JsonObject
@@ -24,7 +24,7 @@ class Change:
     """New statuses for a task without a run, under a new epoch: the commit, and the task as it will be.
 
     The metadata belongs to the last status; the received messages go with the last ones, as `numbered` has it.
-    `worker` and `attempt` are those of the task from here on; None leaves them.
+    `worker` and `attempt` are those of the task from here on; None leaves them. `key` is that of a received message.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class Change:
         memos: tuple[Memo, ...] = (),
         worker: str | None = None,
         attempt: int | None = None,
+        key: Key | None = None,
     ) -> None:
         task = stored.task
         event = partial(TaskStatusUpdateEvent, task_id=task.id, context_id=task.context_id)
@@ -58,6 +59,7 @@ class Change:
             unless_pending=changed.state.terminal,
             worker=worker,
             attempt=attempt,
+            key=key,
         )
         self.result = msgspec.structs.replace(
             stored,

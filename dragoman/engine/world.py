@@ -13,7 +13,7 @@ from dragoman.ports.bus import EventBus
 from dragoman.ports.tasks import TaskStore
 from dragoman.ports.world import Clock, Ids
 
-__all__ = ["Limits", "RandomIds", "SystemClock", "World"]
+__all__ = ["Keeping", "Limits", "RandomIds", "SystemClock", "World"]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +41,19 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How many tasks run at once; not a time. The others wait in SUBMITTED."""
 
 
+class Keeping(msgspec.Struct, frozen=True, kw_only=True):
+    """How long what is kept; seconds."""
+
+    keys: float = 86_400.0
+    """The ids of messages, so that one that comes twice is known again."""
+    logs: float = 3_600.0
+    """The log of a task after its end; later, readers who come back get the task instead of what they have missed."""
+    tasks: float | None = None
+    """A task after its end; None keeps it for good."""
+    strict: bool = False
+    """Whether a message is refused that has the id of another one; else it is a message of its own. Not a time."""
+
+
 class World(msgspec.Struct, frozen=True, kw_only=True):
     """The ports of one running agent."""
 
@@ -50,6 +63,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     ids: Ids
     limits: Limits = Limits()
+    keeping: Keeping = Keeping()
 
 
 class SystemClock:

@@ -11,7 +11,7 @@ from typing import Any
 from dragoman.buses.memory import MemoryBus
 from dragoman.engine.feed import TaskFeed
 from dragoman.engine.service import Service
-from dragoman.engine.world import Limits, World
+from dragoman.engine.world import Keeping, Limits, World
 from dragoman.errors import Duplicate, StoreUnavailable
 from dragoman.operations import Operation
 from dragoman.ports.agent import AgentExecutor
@@ -34,9 +34,10 @@ from dragoman.ports.tasks import (
 from dragoman.stores.memory import MemoryStore
 from dragoman.stores.sqlite import SqliteStore
 from dragoman.testing.clock import FakeClock, FakeIds
-from dragoman.types.card import AgentCapabilities
+from dragoman.types.card import AgentCapabilities, AgentExtension
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.events import StreamEvent, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
+from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import SendMessageConfiguration, SendMessageRequest
 from dragoman.types.task import Task, TaskState
 
@@ -57,6 +58,7 @@ __all__ = [
 
 ANYONE = Scope()
 CALL = CallContext()
+KEPT = Keeping()
 QUICK = Limits(cancel_grace=0.05, drain_grace=0.05, keep_alive=60)
 
 
@@ -173,12 +175,23 @@ class WatchedStore:
 class Stage:
     """The engine of one agent, and what a test wants to do with it."""
 
-    def __init__(self, store: TaskStore, agent: AgentExecutor, bus: EventBus, limits: Limits) -> None:
+    def __init__(
+        self, store: TaskStore, agent: AgentExecutor, bus: EventBus, limits: Limits, keeping: Keeping = KEPT
+    ) -> None:
         self.store = WatchedStore(store)
         self.clock = FakeClock()
         self.bus = bus
-        self.world = World(store=self.store, bus=self.bus, agent=agent, clock=self.clock, ids=FakeIds(), limits=limits)
-        self.service = Service(self.world, AgentCapabilities(streaming=True))
+        self.world = World(
+            store=self.store,
+            bus=self.bus,
+            agent=agent,
+            clock=self.clock,
+            ids=FakeIds(),
+            limits=limits,
+            keeping=keeping,
+        )
+        extensions = (AgentExtension(uri=RELIABLE),)
+        self.service = Service(self.world, AgentCapabilities(streaming=True, extensions=extensions))
 
     async def call(self, operation: Operation, request: Any, context: CallContext = CALL) -> Any:
         return await self.service.call(operation, request, context)
@@ -217,10 +230,15 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    store: TaskStore, agent: AgentExecutor, *, bus: EventBus | None = None, limits: Limits = QUICK
+    store: TaskStore,
+    agent: AgentExecutor,
+    *,
+    bus: EventBus | None = None,
+    limits: Limits = QUICK,
+    keeping: Keeping = KEPT,
 ) -> AsyncGenerator[Stage]:
     """An open engine, closed in the end."""
-    stage = Stage(store, agent, bus or MemoryBus(), limits)
+    stage = Stage(store, agent, bus or MemoryBus(), limits, keeping)
     await stage.service.open()
     try:
         yield stage
