@@ -277,8 +277,8 @@ class TaskStore(Protocol):
 
     async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
         """Removes the log of tasks that ended before `events_before` (their snapshots stay), tasks that ended before
-        `tasks_before`, and keys that have expired; at most about `limit` rows at a time. How many tasks it touched:
-        0 if nothing is left to do.
+        `tasks_before`, and keys that have expired; of tasks and of keys at most about `limit` at a time. How many
+        tasks and keys it touched: 0 if nothing is left to do.
         """
         ...
 

@@ -39,6 +39,9 @@ class Keys:
         for name in [name for name, (_, task_id, _) in self._put.items() if task_id in task_ids]:
             del self._put[name]
 
-    def expire(self, now: datetime) -> None:
-        for name in [name for name, (key, _, _) in self._put.items() if key.expires <= now]:
+    def expire(self, now: datetime) -> int:
+        """Forgets what has expired; how many that were."""
+        expired = [name for name, (key, _, _) in self._put.items() if key.expires <= now]
+        for name in expired:
             del self._put[name]
+        return len(expired)

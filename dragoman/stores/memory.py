@@ -1,7 +1,7 @@
 """The store that lasts as long as its process: dictionaries, and lists kept in order."""
 
 from bisect import bisect_left, bisect_right, insort
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from dragoman.core.views import EPOCH, Position, listed
 from dragoman.errors import Duplicate, Fenced, StoreUnavailable
@@ -19,6 +19,8 @@ __all__ = ["MemoryStore"]
 
 LAST = chr(0x10FFFF)
 """Comes after every id."""
+BEGINNING: Position = datetime.min.replace(tzinfo=UTC), ""
+"""Comes before every task."""
 
 
 class MemoryStore:
@@ -28,8 +30,8 @@ class MemoryStore:
         self._clock = clock or WallClock()
         self._keys = Keys()
         self._beats: dict[str, datetime] = {}
-        self._pruned = EPOCH
-        """Tasks that ended until then have no log any more."""
+        self._pruned = BEGINNING
+        """Tasks that ended until there have no log any more."""
         self._tasks: dict[str, Held] = {}
         self._logs: dict[str, list[Entry]] = {}
         self._shelves: dict[Scope, _Shelf] = {}
@@ -161,25 +163,30 @@ class MemoryStore:
 
     async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
         self._check_open()
-        self._keys.expire(self._clock.now())
-        old = [] if tasks_before is None else self._ended(EPOCH, tasks_before)[:limit]
-        self._remove(old)
-        logged = self._ended(self._pruned, events_before)
-        for task_id in logged[: limit - len(old)]:
-            self._logs[task_id].clear()
-        if len(logged) <= limit - len(old):
-            self._pruned = max(self._pruned, events_before)
-        return len(old) + len(logged[: limit - len(old)])
+        expired = self._keys.expire(self._clock.now())
+        old = [] if tasks_before is None else self._ended(BEGINNING, (tasks_before, LAST))[:limit]
+        self._remove([task_id for _, task_id in old])
+        return expired + len(old) + self._cut((events_before, LAST), limit - len(old))
 
-    def _ended(self, after: datetime, until: datetime) -> list[str]:
-        """Tasks that ended after the one time and not after the other."""
-        found: list[str] = []
+    def _cut(self, until: Position, limit: int) -> int:
+        """Clears logs, those that ended first at first. The mark goes back where a clock had run ahead."""
+        ended = self._ended(self._pruned, until)
+        for _, task_id in ended[:limit]:
+            self._logs[task_id].clear()
+        if len(ended) <= limit:
+            self._pruned = until
+        elif limit > 0:
+            self._pruned = ended[limit - 1]
+        return len(ended[:limit])
+
+    def _ended(self, after: Position, until: Position) -> list[Position]:
+        """Tasks that ended after the one place and not after the other, in order."""
+        found: list[Position] = []
         for shelf in self._shelves.values():
             for state, order in shelf.by_state.items():
                 if state.terminal:
-                    low, high = bisect_right(order, (after, LAST)), bisect_right(order, (until, LAST))
-                    found += [task_id for _, task_id in order[low:high]]
-        return found
+                    found += order[bisect_right(order, after) : bisect_right(order, until)]
+        return sorted(found)
 
     async def unfinished(self) -> tuple[Stored, ...]:
         self._check_open()

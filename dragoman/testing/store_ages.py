@@ -148,6 +148,49 @@ class AgeContract:
             assert rounds < 20
         assert [await store.get(story.id, story.scope) for story in stories] == [None] * 5
 
+    async def test_pruning_logs_in_small_portions_comes_to_an_end(self, store: TaskStore) -> None:
+        narrator = Narrator(store)
+        stories: list[Story] = []
+        for principal in "abcba":
+            stories.append(await narrator.ended(scope=Scope("", principal)))
+            narrator.clock.advance(1)
+        at = narrator.clock.now()
+        rounds = 0
+        while await store.prune(events_before=at, tasks_before=None, limit=2):
+            rounds += 1
+            assert rounds < 20
+        assert [await _log(store, story) for story in stories] == [0] * 5
+        assert rounds == 3
+
+    async def test_logs_that_ended_in_one_moment_are_pruned_all(self, store: TaskStore) -> None:
+        narrator = Narrator(store)
+        stories = [await narrator.ended() for _ in range(5)]
+        for _ in range(3):
+            await store.prune(events_before=narrator.clock.now(), tasks_before=None, limit=2)
+        assert [await _log(store, story) for story in stories] == [0] * 5
+
+    async def test_pruning_keys_in_small_portions_comes_to_an_end(self, store: TaskStore) -> None:
+        narrator = Narrator(store)
+        for number in range(5):
+            await narrator.begun(key=_key(str(number), expires=PAST))
+        rounds = 0
+        while await store.prune(events_before=PAST, tasks_before=None, limit=2):
+            rounds += 1
+            assert rounds < 20
+        assert rounds in {1, 3}
+
+    async def test_logs_of_tasks_that_ended_after_a_clock_ran_ahead_are_pruned_too(self, store: TaskStore) -> None:
+        narrator = Narrator(store)
+        early = await narrator.ended()
+        await store.prune(events_before=FUTURE, tasks_before=None, limit=100)
+        between = narrator.clock.advance(10)
+        narrator.clock.advance(10)
+        late = await narrator.ended()
+        await store.prune(events_before=between, tasks_before=None, limit=100)
+        assert (await _log(store, early), await _log(store, late)) == (0, 2)
+        await store.prune(events_before=narrator.clock.advance(1), tasks_before=None, limit=100)
+        assert await _log(store, late) == 0
+
     async def test_old_tasks_go_and_others_stay(self, store: TaskStore) -> None:
         narrator = Narrator(store)
         old, parked = await narrator.ended(key=_key()), await narrator.ended(TaskState.INPUT_REQUIRED)

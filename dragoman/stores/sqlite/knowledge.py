@@ -16,6 +16,12 @@ from dragoman.types.content import Message
 
 __all__ = ["Answered", "Beat", "Prune", "Retire", "claim", "find", "remove"]
 
+ALL = -1
+"""No limit."""
+
+_Ended = tuple[int, str, str, str, str, int]
+"""Number, id, tenant, principal and state of a task, and the time of its last status."""
+
 
 def claim(
     heads: Heads, wave: Wave, scope: Scope, key: Key, now: datetime, *, task_id: str, answer: bytes = b""
@@ -110,34 +116,39 @@ class Prune(_Aside):
 
     def plan(self, heads: Heads, wave: Wave) -> int:
         connection = heads.connection
-        connection.execute(
+        expired = connection.execute(
             """delete from known where (tenant, principal, message_id) in
                (select tenant, principal, message_id from known where expires <= ? limit ?)""",
             (self._now, self._limit),
-        )
+        ).rowcount
         rows = [] if self._tasks_before is None else self._ended(connection, -1, self._tasks_before, self._limit)
-        self._removed = [remove(heads, wave, row) for row in rows]
-        return len(rows) + self._cut(connection, self._limit - len(rows))
+        self._removed = [remove(heads, wave, row[:5]) for row in rows]
+        return expired + len(rows) + self._cut(connection, self._limit - len(rows))
 
     def _cut(self, connection: sqlite3.Connection, limit: int) -> int:
+        """Deletes logs, those that ended first at first. The mark goes back where a clock had run ahead."""
+        if limit <= 0:
+            return 0
         (mark,) = connection.execute("select value from meta where key = 'pruned'").fetchone()
-        rows = self._ended(connection, mark, self._events_before, limit)
+        until = self._events_before
+        rows = self._ended(connection, mark, until, limit)
+        if len(rows) == limit:
+            # The mark is a moment: all that ended in it go together.
+            until = rows[-1][-1]
+            rows = self._ended(connection, mark, until, ALL)
         connection.executemany("delete from event where n = ?", [row[:1] for row in rows])
-        if len(rows) < limit and self._events_before > mark:
-            connection.execute("update meta set value = ? where key = 'pruned'", (self._events_before,))
+        if until != mark:
+            connection.execute("update meta set value = ? where key = 'pruned'", (until,))
         return len(rows)
 
     @staticmethod
-    def _ended(
-        connection: sqlite3.Connection, after: int, until: int, limit: int
-    ) -> list[tuple[int, str, str, str, str]]:
+    def _ended(connection: sqlite3.Connection, after: int, until: int, limit: int) -> list[_Ended]:
+        """Tasks that ended after the one time and not after the other, in order; from an index alone."""
         return connection.execute(
-            f"""select task.n, task.id, task.tenant, task.principal, task.state
-                from (select distinct tenant, principal from tally where state in ({TERMINAL}) and tasks > 0) as scope
-                cross join task indexed by task_in_order
-                on task.tenant = scope.tenant and task.principal = scope.principal
-                and task.status_at > ? and task.status_at <= ?
-                where task.state in ({TERMINAL}) limit ?""",  # noqa: S608 -- made of this package's own words only
+            f"""select task.n, task.id, task.tenant, task.principal, task.state, task.status_at
+                from tally cross join task indexed by task_by_state using (tenant, principal, state)
+                where tally.tasks > 0 and tally.state in ({TERMINAL}) and task.status_at > ? and task.status_at <= ?
+                order by task.status_at limit ?""",  # noqa: S608 -- made of this package's own words only
             (after, until, limit),
         ).fetchall()
 

@@ -31,9 +31,15 @@ def load(connection: sqlite3.Connection, task_id: str) -> tuple[Held, int] | Non
 
 
 _UNSETTLED = ", ".join(f"'{state.value}'" for state in TaskState if not state.settled)
-_UNFINISHED = f"""{_TASK} where (tenant, principal, state) in
+_IS_UNFINISHED = f"""(tenant, principal, state) in
     (select tenant, principal, state from tally where tasks > 0 and state in ({_UNSETTLED}))"""  # noqa: S608 -- made of this module's own words only
-"""All tasks that are not settled, found by the states that the tally counts."""
+"""The tasks that are not settled, found by the states that the tally counts."""
+_UNFINISHED = f"{_TASK} where {_IS_UNFINISHED}"
+_ORDER = "worker = '', status_at, id"
+# Chosen before the large columns are looked at: a long queue is read at every look for tasks.
+_CLAIMABLE = f"""{_TASK} where n in
+    (select n from task where {_IS_UNFINISHED} and worker not in (select id from worker where beat_at > ?)
+     order by {_ORDER} limit ?) order by {_ORDER}"""  # noqa: S608 -- made of this module's own words only
 
 
 def read_unfinished(connection: sqlite3.Connection) -> tuple[Stored, ...]:
@@ -45,11 +51,7 @@ def read_unfinished(connection: sqlite3.Connection) -> tuple[Stored, ...]:
 def read_claimable(connection: sqlite3.Connection, alive_since: datetime, limit: int) -> tuple[Stored, ...]:
     """Tasks that nobody works on: those of the dead first, then those that are queued."""
     with transaction(connection, "begin"):
-        rows = connection.execute(
-            f"""{_UNFINISHED} and worker not in (select id from worker where beat_at > ?)
-                order by worker = '', status_at, task.id limit ?""",  # noqa: S608 -- made of this module's own words only
-            (to_microseconds(alive_since), limit),
-        ).fetchall()
+        rows = connection.execute(_CLAIMABLE, (to_microseconds(alive_since), limit)).fetchall()
         return tuple(_held(connection, row)[0].stored() for row in rows)
 
 

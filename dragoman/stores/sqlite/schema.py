@@ -191,6 +191,8 @@ def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("select value from meta where key = 'schema'").fetchone()
     if version > len(MIGRATIONS):
         raise ConfigurationError(f"{path} was written by a later version of Dragoman (schema {version})")
+    if version == len(MIGRATIONS):
+        return  # and nothing is written: a full disk can be opened
     for steps in MIGRATIONS[version:]:
         for statement in steps:
             connection.execute(statement)

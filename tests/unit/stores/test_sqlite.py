@@ -99,6 +99,15 @@ async def test_another_agent_is_refused_and_told_what_to_do(store: SqliteStore, 
     await store.open()
 
 
+async def test_whoever_has_the_file_knows_that_all_former_workers_are_gone(store: SqliteStore) -> None:
+    await store.beat("former")
+    story = await Narrator(store).begun(worker="former")
+    assert await store.claimable(1000.0, 10) == ()
+    await store.close()
+    await store.open()
+    assert [found.task.id for found in await store.claimable(1000.0, 10)] == [story.id]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")
 async def test_only_the_owner_may_read_the_files(store: SqliteStore, path: Path) -> None:
     await Narrator(store).begun()
