@@ -170,7 +170,7 @@ def _promptly(history: History) -> Iterator[tuple[str, str]]:
     """Where no hint is lost, events reach open streams soon."""
     for reading in history.readings if history.promptly is not None else ():
         for seq, _, at in reading.events:
-            late = at - history.committed.get((reading.task_id, seq), at)
+            late = at - max(reading.began, history.committed.get((reading.task_id, seq), at))
             if late > (history.promptly or 0.0):
                 yield reading.task_id, f"event {seq} came {late:.1f} s after its commit"
 

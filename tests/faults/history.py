@@ -7,7 +7,7 @@ from dragoman.core.lifecycle import fold
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Entry
 from dragoman.types.content import Message
-from dragoman.types.events import TaskUpdate
+from dragoman.types.events import TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.task import Task, TaskState, TaskStatus
 
 __all__ = ["Acknowledged", "Delivered", "History", "Kept", "Reading", "rebuilt"]
@@ -38,9 +38,18 @@ class Reading:
     task_id: str
     start: int = 0
     snapshot: Task | None = None
-    events: list[Delivered] = field(default_factory=list)
+    events: list[Delivered] = field(default_factory=list[Delivered])
     ended: bool = False
     """Whether the stream came to its own end, rather than to a cut."""
+    began: float = 0.0
+
+    @property
+    def state(self) -> TaskState:
+        """The last state that the stream has told of."""
+        for _, event, _ in reversed(self.events):
+            if isinstance(event, TaskStatusUpdateEvent):
+                return event.status.state
+        return TaskState.UNSPECIFIED if self.snapshot is None else self.snapshot.state
 
 
 @dataclass
@@ -59,12 +68,12 @@ class Kept:
 class History:
     """Everything that the checker reads."""
 
-    kept: dict[str, Kept] = field(default_factory=dict)
-    acknowledged: list[Acknowledged] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
-    ended: list[Task] = field(default_factory=list)
+    kept: dict[str, Kept] = field(default_factory=dict[str, Kept])
+    acknowledged: list[Acknowledged] = field(default_factory=list[Acknowledged])
+    readings: list[Reading] = field(default_factory=list[Reading])
+    ended: list[Task] = field(default_factory=list[Task])
     """Tasks in a terminal state, as callers were given them."""
-    committed: dict[tuple[str, int], float] = field(default_factory=dict)
+    committed: dict[tuple[str, int], float] = field(default_factory=dict[tuple[str, int], float])
     """When each entry was stored."""
     promptly: float | None = None
     """Within how many seconds of its commit an event must reach an open stream; None where hints may be lost."""

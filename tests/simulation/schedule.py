@@ -1,0 +1,163 @@
+"""One schedule: some hosts, some callers, some trouble, all of it from one seed; and what the checker says of it."""
+
+import asyncio
+import gc
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from random import Random
+from typing import NamedTuple
+
+from dragoman.types.json import Json
+from dragoman.types.task import TaskState
+from tests.faults.checker import Violation, violations
+from tests.faults.history import History
+from tests.simulation.agents import Effects, executor, expected
+from tests.simulation.callers import Caller
+from tests.simulation.hosts import Host, Surroundings, context_of
+from tests.simulation.loop import Deadlock, SeededLoop
+from tests.simulation.store import Trouble
+
+__all__ = ["Outcome", "Twin", "play"]
+
+Twin = Callable[[Surroundings], None]
+"""Takes out of the surroundings what a promise rests on."""
+
+SETTLING = 200.0
+"""Seconds, once there is no more trouble, within which every task must have come to an end."""
+PROMPTLY = 5.0
+"""Less than the time after which a reader asks the log without a hint."""
+
+
+class Outcome(NamedTuple):
+    """What became of a schedule."""
+
+    seed: int
+    violations: tuple[Violation, ...]
+    tasks: int
+    events: int
+    crashes: int
+    pauses: int
+    takeovers: int
+    fenced: int
+    duplicates: int
+
+
+class _Defects(logging.Handler):
+    """What the engine reports as broken, other than a store that does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not record.msg.startswith("the store does not answer"):
+            reason = "" if record.exc_info is None else f": {record.exc_info[1]!r}"
+            self.found.append(record.getMessage() + reason)
+
+
+def play(seed: int, twin: Twin | None = None) -> Outcome:
+    """Plays the schedule of this seed. The same seed gives the same schedule, as long as the code is the same."""
+    random = Random(seed)
+    loop = SeededLoop(random)
+    with _listening() as defects:
+        schedule = _Schedule(loop, random, twin)
+        history, found = schedule.history, list[Violation]()
+        try:
+            loop.run_until_complete(schedule.run())
+        except Deadlock as error:
+            found.append(Violation("no end", "", str(error)))
+        found += [Violation("defect", "", defect) for defect in defects.found]
+        found += violations(history)
+        found += schedule.wrong_results()
+        around = schedule.around
+        acknowledged = [one for one in history.acknowledged if one.known_again]
+        return Outcome(
+            seed,
+            tuple(found),
+            tasks=len(history.kept),
+            events=history.events,
+            crashes=around.crashes,
+            pauses=around.pauses,
+            takeovers=around.store.takeovers,
+            fenced=around.store.fenced,
+            duplicates=len(acknowledged) - len(set(acknowledged)),
+        )
+
+
+class _Schedule:
+    def __init__(self, loop: SeededLoop, random: Random, twin: Twin | None) -> None:
+        calm = random.random() < 0.25
+        self._loop = loop
+        self._random = random
+        self.around = Surroundings(loop, random, 0.0 if calm else random.choice((0.0, 0.2, 1.0)), executor(Effects()))
+        self.around.skews = random.random() < 0.3
+        if twin is not None:
+            twin(self.around)
+        self.around.store.trouble = Trouble(slow=0.5) if calm else _trouble(random)
+        self._hosts = [Host(f"host-{n}", self.around) for n in range(random.randint(1, 3))]
+        self._results: dict[str, dict[tuple[int, str], list[Json]]] = defaultdict(lambda: defaultdict(list))
+        self.history = History(promptly=PROMPTLY if calm else None)
+        self._callers = [
+            Caller(f"caller-{n}", self._hosts, random, self.history, calm=calm) for n in range(random.randint(1, 4))
+        ]
+
+    async def run(self) -> None:
+        """Plays it, and lets it come to rest."""
+        loop, around = self._loop, self.around
+        starting = [loop.create_task(host.start(), context=context_of("supervisor")) for host in self._hosts]
+        living = [
+            loop.create_task(caller.live(), context=context_of(f"caller-{n}")) for n, caller in enumerate(self._callers)
+        ]
+        await asyncio.gather(*living)
+        around.store.trouble = Trouble()
+        until = loop.time() + SETTLING
+        while loop.time() < until and not await self._settled():  # noqa: ASYNC110 -- of virtual time, and there is nobody who would tell
+            await asyncio.sleep(1.0)
+        await asyncio.gather(*starting)
+        self.history.quiet = True
+        self.history.kept = await around.store.kept()
+        self.history.committed = around.store.committed
+        for task_id, held in self.history.kept.items():
+            for turn in range(1, len(held.task.history) + 1):
+                for memo in await around.store.inner.memos(task_id, turn):
+                    self._results[task_id][turn, memo.key].append(memo.value)
+
+    async def _settled(self) -> bool:
+        return all(held.task.state.settled and not held.waiting for held in (await self.around.store.kept()).values())
+
+    def wrong_results(self) -> list[Violation]:
+        """Tasks that were completed, and not with what was asked for."""
+        found: list[Violation] = []
+        for task_id, held in self.history.kept.items():
+            wanted = expected(held.task.history, self._results[task_id])
+            text = "".join(artifact.text for artifact in held.task.artifacts)
+            if held.task.state is TaskState.COMPLETED and not re.fullmatch(wanted, text):
+                found.append(Violation("right result", task_id, f"{text!r} instead of {wanted!r}"))
+        return found
+
+
+def _trouble(random: Random) -> Trouble:
+    return Trouble(
+        slow=random.choice((0.0, 0.5)),
+        unavailable=random.choice((0.0, 0.0, 0.02, 0.1)),
+        crash=random.choice((0.0, 0.02, 0.05)),
+        pause=random.choice((0.0, 0.02, 0.05)),
+    )
+
+
+@contextmanager
+def _listening() -> Generator[_Defects]:
+    """Takes the engine's log, and lets nothing be collected in between: who has died must not be cleaned up after."""
+    log = logging.getLogger("dragoman")
+    defects = _Defects()
+    before = log.propagate, log.handlers
+    log.propagate, log.handlers = False, [defects]
+    gc.disable()
+    try:
+        yield defects
+    finally:
+        gc.enable()
+        log.propagate, log.handlers = before

@@ -1,0 +1,224 @@
+"""The store that all simulated processes share, and the way of each to it, on which much can happen."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from functools import partial
+from random import Random
+from typing import NamedTuple, TypeVar
+
+from dragoman.errors import Duplicate, Fenced, StoreUnavailable
+from dragoman.ports.call import Scope
+from dragoman.ports.tasks import (
+    Commit,
+    Entry,
+    Key,
+    Memo,
+    NewTask,
+    Page,
+    Posted,
+    Query,
+    Selector,
+    Stored,
+    TurnStart,
+)
+from dragoman.stores.memory import MemoryStore
+from dragoman.types.content import Message
+from dragoman.types.task import Task
+from tests.faults.history import Kept
+from tests.simulation.loop import PROCESS, SeededLoop
+from tests.simulation.world import LoopClock
+
+__all__ = ["SharedStore", "StoreView", "Trouble"]
+
+T = TypeVar("T")
+
+
+class Trouble(NamedTuple):
+    """How likely what is, at each call of the store."""
+
+    slow: float = 0.0
+    unavailable: float = 0.0
+    crash: float = 0.0
+    """At each write: of the process that writes, before it or right after."""
+    pause: float = 0.0
+    """At each write: of the process that writes, right before it."""
+
+
+class SharedStore:
+    """A store in memory that remembers who wrote what, and when."""
+
+    def __init__(self, loop: SeededLoop) -> None:
+        self._loop = loop
+        self.trouble = Trouble()
+        self.inner = MemoryStore(LoopClock(loop))
+        self.created: dict[str, Task] = {}
+        self.epochs: dict[str, list[int]] = defaultdict(list)
+        self.committed: dict[tuple[str, int], float] = {}
+        self.fenced = 0
+        """Writes of former owners that were refused."""
+        self.takeovers = 0
+        """Running tasks that another process, or a later one, has claimed."""
+
+    async def create(self, new: NewTask) -> None:
+        await self.inner.create(new)
+        self.created[new.task.id] = new.task
+
+    async def commit(self, commit: Commit) -> None:
+        before = await self.inner.locate(commit.task_id)
+        try:
+            await self.inner.commit(commit)
+        except Fenced:
+            self.fenced += before is not None and commit.epoch < before.epoch
+            raise
+        assert before is not None
+        if commit.claim and commit.worker is not None and not before.task.state.settled:
+            self.takeovers += bool(before.worker) and before.worker != commit.worker
+        self.epochs[commit.task_id] += [commit.epoch + commit.claim] * len(commit.entries)
+        for entry in commit.entries:
+            self.committed[commit.task_id, entry.seq] = self._loop.time()
+
+    async def kept(self) -> dict[str, Kept]:
+        """All tasks with their logs, for the checker."""
+        found: dict[str, Kept] = {}
+        for task_id, created in self.created.items():
+            stored = await self.inner.locate(task_id)
+            assert stored is not None
+            found[task_id] = Kept(
+                stored.task,
+                await self.inner.entries(task_id, stored.scope, 1, 1_000_000),
+                tuple(self.epochs[task_id]),
+                tuple([posted.message for posted in await self.inner.inbox(task_id)]),
+                created,
+            )
+        return found
+
+
+class StoreView:
+    """The shared store as one process reaches it, under the promises of `TaskStore`."""
+
+    def __init__(self, shared: SharedStore, loop: SeededLoop, random: Random) -> None:
+        self._shared = shared
+        self._inner = shared.inner
+        self._loop = loop
+        self._random = random
+        self._rows: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.crash: Callable[[], None] = lambda: None
+        """Ends this process; what called it never goes on."""
+        self.pause: Callable[[], None] = lambda: None
+
+    @property
+    def description(self) -> str:
+        return "shared"
+
+    async def open(self) -> None:
+        await self._read()
+
+    async def close(self) -> None:
+        """The others still need what is shared."""
+
+    # Writes.
+
+    async def create(self, new: NewTask) -> None:
+        await self._write(new.task.id, lambda: self._shared.create(new))
+
+    async def commit(self, commit: Commit) -> None:
+        await self._write(commit.task_id, lambda: self._shared.commit(commit))
+
+    async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart, key: Key | None = None) -> int:
+        return await self._write(task_id, lambda: self._inner.post(task_id, scope, message, start, key))
+
+    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+        await self._write(key.message_id, lambda: self._inner.answered(scope, key, answer))
+
+    async def beat(self, worker: str) -> None:
+        await self._write("", lambda: self._inner.beat(worker))
+
+    async def retire(self, worker: str) -> None:
+        await self._write("", lambda: self._inner.retire(worker))
+
+    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
+        prune = partial(self._inner.prune, events_before=events_before, tasks_before=tasks_before, limit=limit)
+        return await self._write("", prune)
+
+    async def erase(self, selector: Selector) -> tuple[str, ...]:
+        return await self._write("", lambda: self._inner.erase(selector))
+
+    # Reads.
+
+    async def get(self, task_id: str, scope: Scope) -> Stored | None:
+        await self._read()
+        return await self._inner.get(task_id, scope)
+
+    async def entries(self, task_id: str, scope: Scope, after: int, limit: int = 256) -> tuple[Entry, ...]:
+        await self._read()
+        return await self._inner.entries(task_id, scope, after, limit)
+
+    async def page(self, query: Query, scope: Scope) -> Page:
+        await self._read()
+        return await self._inner.page(query, scope)
+
+    async def inbox(self, task_id: str) -> tuple[Posted, ...]:
+        await self._read()
+        return await self._inner.inbox(task_id)
+
+    async def memos(self, task_id: str, turn: int) -> tuple[Memo, ...]:
+        await self._read()
+        return await self._inner.memos(task_id, turn)
+
+    async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
+        await self._read()
+        return await self._inner.known(scope, message_id)
+
+    async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
+        await self._read()
+        return await self._inner.claimable(dead_after, limit)
+
+    async def unfinished(self) -> tuple[Stored, ...]:
+        await self._read()
+        return await self._inner.unfinished()
+
+    async def locate(self, task_id: str) -> Stored | None:
+        await self._read()
+        return await self._inner.locate(task_id)
+
+    # What happens on the way.
+
+    async def _read(self) -> None:
+        await self._delay()
+        self._fail()
+
+    async def _write(self, row: str, write: Callable[[], Awaitable[T]]) -> T:
+        """One at a time for each task, in the order of the calls."""
+        async with self._rows[row]:
+            try:
+                await self._delay()
+            except asyncio.CancelledError:
+                if self._random.random() < 0.5:
+                    await write()  # it was on its way already
+                raise
+            self._fail()
+            await self._strike(self._shared.trouble.crash / 2, self._shared.trouble.pause)
+            result = await write()
+            await self._strike(self._shared.trouble.crash / 2, 0.0)
+            await self._delay()
+            return result
+
+    async def _delay(self) -> None:
+        chance = self._random.random()
+        if chance < self._shared.trouble.slow:
+            await asyncio.sleep(self._random.choice((0.0, 0.001, 0.005, 0.1)))
+
+    def _fail(self) -> None:
+        if self._shared.trouble.unavailable and self._random.random() < self._shared.trouble.unavailable:
+            raise StoreUnavailable("out of order")
+
+    async def _strike(self, crash: float, pause: float) -> None:
+        if crash and self._random.random() < crash:
+            self.crash()
+            assert self._loop.dead(PROCESS.get())
+            await self._loop.create_future()
+        if pause and self._random.random() < pause:
+            self.pause()
+            await asyncio.sleep(0)
