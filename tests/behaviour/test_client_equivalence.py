@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -71,8 +72,13 @@ def client_in(cell: Cell, origin: str) -> Client:
     return connect(card, versions=[version])
 
 
+def anew() -> Message:
+    """A message that was never sent before."""
+    return msgspec.structs.replace(MESSAGE, message_id=str(uuid.uuid4()))
+
+
 MESSAGE = Message(
-    message_id="m",
+    message_id="",
     role=Role.USER,
     parts=(
         Part(text="everything", metadata={"a_b": {"c": [1]}}),
@@ -87,10 +93,10 @@ MESSAGE = Message(
 
 async def said(client: Client, cell: Cell) -> list[Any]:
     """What the client makes of the answers, as plain values."""
-    task = await client.send_message(SendMessageRequest(message=MESSAGE))
+    task = await client.send_message(SendMessageRequest(message=anew()))
     assert isinstance(task, Task)
     got = await client.get_task(GetTaskRequest(id=task.id, history_length=1))
-    events = [event async for event in client.send_streaming_message(SendMessageRequest(message=MESSAGE))]
+    events = [event async for event in client.send_streaming_message(SendMessageRequest(message=anew()))]
     faults: list[A2AError] = []
     for request in (CancelTaskRequest(id=task.id), CancelTaskRequest(id="unknown")):
         with pytest.raises(A2AError) as caught:
@@ -129,7 +135,7 @@ async def test_the_client_makes_the_same_of_an_agent_in_every_cell(origin: str) 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.key)
 async def test_the_client_lists_where_there_are_lists(origin: str, cell: Cell) -> None:
     async with client_in(cell, origin) as client:
-        task = await client.send_message(SendMessageRequest(message=MESSAGE))
+        task = await client.send_message(SendMessageRequest(message=anew()))
         assert isinstance(task, Task)
         request = ListTasksRequest(context_id=task.context_id)
         if cell in NO_LISTS.cells:

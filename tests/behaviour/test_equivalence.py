@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, cast
 
@@ -58,18 +59,23 @@ def likened(value: Any, ids: dict[str, str]) -> Any:
     return "a time" if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", value) else value
 
 
+def anew(**members: Any) -> dict[str, Any]:
+    """The message, as one that was never sent before."""
+    return {**MESSAGE, "messageId": str(uuid.uuid4()), **members}
+
+
 async def _sent(wire: Wire) -> Any:
-    task = await wire.send(MESSAGE | {"contextId": f"in {wire.cell.key}"})
+    task = await wire.send(anew(contextId=f"in {wire.cell.key}"))
     assert task["status"]["state"] == "TASK_STATE_COMPLETED"
     return [task, await wire.get(task["id"]), await wire.get(task["id"], historyLength=1)]
 
 
 async def _failed(wire: Wire) -> Any:
-    return [await wire.send(MESSAGE | {"parts": [{"text": word}]}) for word in ("fail", "reject")]
+    return [await wire.send(anew(parts=[{"text": word}])) for word in ("fail", "reject")]
 
 
 async def _streamed(wire: Wire) -> Any:
-    async with wire.send_stream(MESSAGE) as stream:
+    async with wire.send_stream(anew()) as stream:
         return await stream.payloads()
 
 
@@ -83,7 +89,6 @@ async def _refused(wire: Wire) -> Any:
 
 
 MESSAGE: dict[str, Any] = {
-    "messageId": "m",
     "role": "ROLE_USER",
     "parts": [
         {"text": "everything", "metadata": {"a_b": {"c": [1]}}},
@@ -148,9 +153,9 @@ async def test_a_refusal_means_the_same_in_every_cell(started: Start) -> None:
 @requirement("R-4-01", "R-5.1-02")
 async def test_a_direct_answer_means_the_same_in_every_cell(started: Start) -> None:
     async def ask(wire: Wire) -> Any:
-        async with wire.send_stream(MESSAGE) as stream:
+        async with wire.send_stream(anew()) as stream:
             streamed = await stream.payloads()
-        return [await wire.call("SendMessage", {"message": MESSAGE}), *streamed]
+        return [await wire.call("SendMessage", {"message": anew()}), *streamed]
 
     answers = await in_every_cell(started, direct(), ask)
     assert all(answer == answers["1.0/JSONRPC"] for answer in answers.values())
