@@ -1,7 +1,7 @@
 """Every binding in every line of the protocol, and by name what some of these cells cannot say.
 
 A body of a test runs in all cells but those that lose what it is about. What stands there instead is shown in
-`test_losses.py`. Sections are those of the documents of 0.3, the draft and 1.0.
+`test_losses.py`.
 """
 
 from collections.abc import Callable, Iterable
