@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dragoman.agent import Agent, Answer, BlockingTaskContext, Fail, Reject, TaskContext, answer
-    from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, connect
+    from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, TaskUnfinished, connect
     from dragoman.errors import A2AError, ConfigurationError, DragomanError, TransportError
     from dragoman.types import (
         AgentCard,
@@ -60,6 +60,7 @@ __all__ = [
     "TaskState",
     "TaskStatus",
     "TaskStatusUpdateEvent",
+    "TaskUnfinished",
     "TransportError",
     "answer",
     "connect",
@@ -85,6 +86,7 @@ _HOMES = {
             "InputRequired",
             "TaskFailed",
             "TaskHandle",
+            "TaskUnfinished",
             "connect",
         ),
         "dragoman.errors": (

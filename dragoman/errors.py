@@ -181,8 +181,12 @@ class InternalError(A2AError):
 
 
 class UnavailableError(A2AError):
-    """The server cannot answer now; the same request may succeed later."""
+    """The server cannot answer now; the same request may succeed later.
 
+    `retry_after` is what a client was told of when, in seconds, if it was.
+    """
+
+    retry_after: float | None = None
     reason = "UNAVAILABLE"
     default_message = "The service is temporarily unavailable"
 
@@ -198,7 +202,9 @@ class PermissionDeniedError(A2AError):
 
 
 class TransportError(DragomanError):
-    """The client could not talk to the agent."""
+    """The client could not talk to the agent. `task_id` is there if this was about a task that is known to exist."""
+
+    task_id: str | None = None
 
 
 class ConnectFailed(TransportError):

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from dragoman import client as asynchronous
-from dragoman.client import Content, ReplyOptions, SendOptions
+from dragoman.client import Content, ReplyOptions, SendOptions, WaitOptions
 from dragoman.errors import ConfigurationError
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
@@ -182,8 +182,8 @@ class TaskHandle:
     def state(self) -> TaskState:
         return self._inner.state
 
-    def result(self) -> Task:
-        return self._client.wait(self._inner.result())
+    def result(self, **options: Unpack[WaitOptions]) -> Task:
+        return self._client.wait(self._inner.result(**options))
 
     def refresh(self, *, history_length: int | None = None) -> Task:
         return self._client.wait(self._inner.refresh(history_length=history_length))
@@ -194,8 +194,8 @@ class TaskHandle:
     def reply(self, content: Content, **options: Unpack[ReplyOptions]) -> "TaskHandle":
         return TaskHandle(self._client, self._client.wait(self._inner.reply(content, **options)))
 
-    def events(self) -> Generator[StreamEvent, None, None]:
-        return self._client.each(self._inner.events())
+    def events(self, **options: Unpack[WaitOptions]) -> Generator[StreamEvent, None, None]:
+        return self._client.each(self._inner.events(**options))
 
 
 class InputRequired(asynchronous.InputRequired):

@@ -3,10 +3,10 @@
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
 from dragoman.client.connecting import AgentReference, connect
-from dragoman.client.content import Content, ReplyOptions, SendOptions
+from dragoman.client.content import Content, ReplyOptions, SendOptions, WaitOptions
 from dragoman.client.discovery import CardCache, CardInvalid, CardNotFound, NoUsableInterface
 from dragoman.client.local import InProcess, LocalChannel, LocalService
-from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed
+from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed, TaskUnfinished
 from dragoman.client.task import TaskHandle
 from dragoman.client.transport import AiohttpTransport, HttpResponse, HttpTransport
 
@@ -33,5 +33,7 @@ __all__ = [
     "SendOptions",
     "TaskFailed",
     "TaskHandle",
+    "TaskUnfinished",
+    "WaitOptions",
     "connect",
 ]

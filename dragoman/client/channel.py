@@ -5,11 +5,12 @@ from typing import Any, Protocol
 
 import msgspec
 
+from dragoman.dialects.base import Target
 from dragoman.operations import Operation
 from dragoman.types.card import AgentInterface
 from dragoman.types.events import StreamEvent
 
-__all__ = ["MAX_REPLY", "Channel", "ChannelFactory", "ChannelOptions"]
+__all__ = ["MAX_REPLY", "Channel", "ChannelFactory", "ChannelOptions", "resuming"]
 
 MAX_REPLY = 64 * 1024 * 1024
 """Bytes that a reply, or one event of a stream, may have unless the caller says otherwise."""
@@ -26,10 +27,13 @@ class Channel(Protocol):
         """The result of an operation that does not stream."""
         ...
 
-    def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
+    def stream(
+        self, operation: Operation, request: Any, *, after: int | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
         """The events of an operation that streams. Nothing is sent before the first one is asked for.
 
-        Closing the generator ends the stream at once and leaves the task alone.
+        `after` is the number of the last event that the caller has, where the agent numbers events. Events are read
+        only as fast as they are asked for. Closing the generator ends the stream at once and leaves the task alone.
         """
         ...
 
@@ -49,6 +53,14 @@ class ChannelOptions(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout: float = 300.0
     """How long nothing may come. There is no limit on the whole."""
     max_reply: int = MAX_REPLY
+
+
+def resuming(target: Target, after: int | None) -> Target:
+    """The target of a request for what came after an event."""
+    if after is None:
+        return target
+    parameters = msgspec.structs.replace(target.parameters, last_event_id=after)
+    return msgspec.structs.replace(target, parameters=parameters)
 
 
 ChannelFactory = Callable[[AgentInterface, ChannelOptions], Channel]

@@ -6,17 +6,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
 from dragoman.client.discovery import GRPC, PREFERRED, CardCache, CardSource, at_hand, candidates, locate, minor, secure
 from dragoman.client.http import HttpChannel
-from dragoman.client.link import LocalLink, RemoteLink
+from dragoman.client.link import LocalLink, RemoteLink, declares_reliable
 from dragoman.client.local import InProcess
 from dragoman.client.route import Route
 from dragoman.client.transport import AiohttpTransport, HttpTransport
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.every import every_dialect, version_of
 from dragoman.types.card import AgentCard, AgentInterface
+from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import ServiceParameters
 
 __all__ = ["SPOKEN", "AgentReference", "connect"]
@@ -56,7 +59,8 @@ def connect(
             Dragoman speaks. 1.0 is preferred. Where the agent has none of them the first call fails: no other is used.
         bindings: the only bindings to use, best first; by default all that Dragoman speaks, in the card's order.
             Without the extra `grpc` that binding is passed over, as long as there is another.
-        extensions: URIs of extensions, named in every request.
+        extensions: URIs of extensions, named in every request. Where the card declares our own, by which streams go on
+            by number and messages can be sent again, it is named as well.
         headers: sent with every request, the card's included.
         connect_timeout: seconds that a connection may take.
         idle_timeout: seconds in which nothing may come, news after a reply included. There is no limit on the whole,
@@ -72,12 +76,13 @@ def connect(
         parameters = ServiceParameters(version="1.0", extensions=tuple(extensions))
         return Client(LocalLink(agent, parameters), poll_interval=poll_interval, patience=idle_timeout)
     transport = http or AiohttpTransport(connect_timeout=connect_timeout, idle_timeout=idle_timeout, verify=verify)
-    options = ChannelOptions(
+    given = ChannelOptions(
         extensions=tuple(extensions), headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout
     )
     custom = channels or {}
 
     def opened(card: AgentCard, interface: AgentInterface) -> Channel:
+        options = _reliable(given) if declares_reliable(card) else given
         if interface.protocol_binding in custom:
             return custom[interface.protocol_binding](interface, options)
         if interface.protocol_binding == GRPC:
@@ -110,6 +115,11 @@ def _source(
         return given
     place = locate(agent) if isinstance(agent, str) else Path(agent)
     return CardSource(place, transport, cache, headers).card
+
+
+def _reliable(options: ChannelOptions) -> ChannelOptions:
+    """The options with the extension among those that are named."""
+    return msgspec.structs.replace(options, extensions=tuple(dict.fromkeys((*options.extensions, RELIABLE))))
 
 
 def _dialect(interface: AgentInterface) -> Dialect:

@@ -11,7 +11,7 @@ from dragoman.types.content import Message, Part, Role
 from dragoman.types.json import Json, JsonObject
 from dragoman.types.requests import SendMessageConfiguration, SendMessageRequest
 
-__all__ = ["Content", "PydanticModel", "ReplyOptions", "SendOptions", "SingleContent", "request_of"]
+__all__ = ["Content", "PydanticModel", "ReplyOptions", "SendOptions", "SingleContent", "WaitOptions", "request_of"]
 
 
 @runtime_checkable
@@ -33,6 +33,15 @@ Content: TypeAlias = SingleContent | Message | Sequence[SingleContent]
 """What a caller may send: one part, several, or a whole message."""
 
 
+class WaitOptions(TypedDict, total=False):
+    """How long to wait, and what becomes of the task then."""
+
+    deadline: float | None
+    """Seconds after which `TaskUnfinished` is raised; by default there is no limit."""
+    cancel_remote: bool
+    """Cancels the task too when its caller stops waiting: is canceled, leaves the stream, or has its deadline pass."""
+
+
 class ReplyOptions(TypedDict, total=False):
     """What may go with a follow-up."""
 
@@ -46,7 +55,7 @@ class ReplyOptions(TypedDict, total=False):
     """How much history the task in the answer may have; 0 is none."""
 
 
-class SendOptions(ReplyOptions, total=False):
+class SendOptions(ReplyOptions, WaitOptions, total=False):
     """What may go with a message. Naming a task continues it; naming only a context begins another task there."""
 
     context_id: str

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pybase64
 
-from dragoman.client.channel import Channel, ChannelOptions
+from dragoman.client.channel import Channel, ChannelOptions, resuming
 from dragoman.client.dialing import Dialer, grpcio, metadata_of
 from dragoman.dialects.base import Dialect, HttpReply, Target
 from dragoman.errors import ReplyMalformed, TimedOut, TransportError, UnavailableError
@@ -80,8 +80,10 @@ class GrpcChannel:
             body = await self._said(operation, call, call)
         return self._dialect.decode_result(operation, HttpReply(200, {"grpc-status": "0"}, body))
 
-    async def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
-        encoded = self._dialect.encode_request(operation, request, self._target)
+    async def stream(
+        self, operation: Operation, request: Any, *, after: int | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
+        encoded = self._dialect.encode_request(operation, request, resuming(self._target, after))
         async with self._dialer.dialed() as channel:
             call = channel.unary_stream(encoded.path)(encoded.body, metadata=self._all(encoded.headers))
             try:

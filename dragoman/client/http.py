@@ -7,10 +7,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from dragoman.client.channel import ChannelOptions
+from dragoman.client.channel import ChannelOptions, resuming
+from dragoman.client.pacing import seconds_until
 from dragoman.client.transport import HttpResponse, HttpTransport, following, read
 from dragoman.dialects.base import Dialect, HttpReply, HttpRequest, Target
 from dragoman.dialects.sse import EventReader
+from dragoman.errors import UnavailableError
 from dragoman.operations import SUBSCRIBE_TO_TASK, Operation
 from dragoman.types.card import AgentInterface
 from dragoman.types.events import StreamEvent
@@ -41,10 +43,12 @@ class HttpChannel:
     async def call(self, operation: Operation, request: Any) -> Any:
         encoded = self._dialect.encode_request(operation, request, self._target)
         async with self._sent(encoded) as response:
-            return self._dialect.decode_result(operation, await self._whole(response))
+            return await self._result(operation, response)
 
-    async def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
-        encoded = self._dialect.encode_request(operation, request, self._target)
+    async def stream(
+        self, operation: Operation, request: Any, *, after: int | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
+        encoded = self._dialect.encode_request(operation, request, resuming(self._target, after))
         other = _with_other_verb(encoded) if operation is SUBSCRIBE_TO_TASK and encoded.path else None
         if other is not None and self._subscribes_otherwise:
             encoded, other = other, None
@@ -71,16 +75,20 @@ class HttpChannel:
     async def _events(self, operation: Operation, response: HttpResponse) -> AsyncIterator[StreamEvent]:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             # An error before the stream began, or a single answer in place of a stream.
-            yield self._dialect.decode_result(operation, await self._whole(response))
+            yield await self._result(operation, response)
             return
         reader = EventReader(self._options.max_reply)
         async for chunk in response.body():
             for event in reader.feed(chunk):
                 yield self._dialect.decode_event(operation, event.data)
 
-    async def _whole(self, response: HttpResponse) -> HttpReply:
+    async def _result(self, operation: Operation, response: HttpResponse) -> Any:
         body = await read(response, self._options.max_reply)
-        return HttpReply(response.status, dict(response.headers), body)
+        try:
+            return self._dialect.decode_result(operation, HttpReply(response.status, dict(response.headers), body))
+        except UnavailableError as error:
+            error.retry_after = seconds_until(response.headers.get("retry-after", ""))
+            raise
 
 
 def _with_other_verb(request: HttpRequest) -> HttpRequest:

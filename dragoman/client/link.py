@@ -11,12 +11,17 @@ from dragoman.client.route import Route
 from dragoman.client.transport import HttpTransport
 from dragoman.errors import ConfigurationError
 from dragoman.types.card import AgentCard
+from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["CARD_TOLERANCE", "Link", "LocalLink", "RemoteLink"]
+__all__ = ["CARD_TOLERANCE", "Link", "LocalLink", "RemoteLink", "declares_reliable"]
 
 CARD_TOLERANCE = 60.0
 """Seconds for which calls rely on a card that its agent gave no time, or a shorter one."""
+
+
+def declares_reliable(card: AgentCard) -> bool:
+    return any(extension.uri == RELIABLE for extension in card.capabilities.extensions)
 
 
 class Link(Protocol):
@@ -33,6 +38,10 @@ class Link(Protocol):
         ...
 
     async def channel(self) -> Channel: ...
+
+    async def repeatable(self) -> bool:
+        """Whether the agent knows a message again that it is sent twice."""
+        ...
 
 
 class RemoteLink:
@@ -78,6 +87,9 @@ class RemoteLink:
             self._planned = card
         return self._routes[-1]
 
+    async def repeatable(self) -> bool:
+        return declares_reliable(await self._source(CARD_TOLERANCE))
+
 
 class LocalLink:
     """To an agent in the same process, which runs while the link is open."""
@@ -105,6 +117,10 @@ class LocalLink:
 
     async def channel(self) -> Channel:
         return LocalChannel(self._open(), self._parameters)
+
+    async def repeatable(self) -> bool:
+        # There is no connection that could be cut.
+        return False
 
     def _open(self) -> LocalService:
         if self._service is None:

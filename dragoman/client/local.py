@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
+import msgspec
+
 from dragoman.operations import Operation
 from dragoman.types.card import AgentCard
 from dragoman.types.events import StreamEvent
@@ -45,8 +47,11 @@ class LocalChannel:
     async def call(self, operation: Operation, request: Any) -> Any:
         return await self._service.call(operation, request, self._parameters)
 
-    async def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
-        events = self._service.stream(operation, request, self._parameters)
+    async def stream(
+        self, operation: Operation, request: Any, *, after: int | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
+        parameters = msgspec.structs.replace(self._parameters, last_event_id=after)
+        events = self._service.stream(operation, request, parameters)
         try:
             async for event in events:
                 yield event

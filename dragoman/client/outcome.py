@@ -8,7 +8,7 @@ from dragoman.types.task import Task, TaskState
 if TYPE_CHECKING:
     from dragoman.client.task import TaskHandle
 
-__all__ = ["AuthRequired", "InputRequired", "TaskFailed"]
+__all__ = ["AuthRequired", "InputRequired", "TaskFailed", "TaskUnfinished"]
 
 
 class TaskFailed(DragomanError):
@@ -22,6 +22,19 @@ class TaskFailed(DragomanError):
     @property
     def state(self) -> TaskState:
         return self.task.state
+
+
+class TaskUnfinished(DragomanError, TimeoutError):
+    """The caller's deadline came first. The task goes on: `client.task(error.task_id)` picks it up, in any process.
+
+    `task_id` is None if the agent has not said that it has the message. `__cause__` is what stood in the way, if the
+    agent was not merely at work.
+    """
+
+    def __init__(self, task_id: str | None, seconds: float, trouble: DragomanError | None = None) -> None:
+        self.task_id = task_id
+        what = "No answer" if task_id is None else f"The task {task_id} did not end"
+        super().__init__(f"{what} within {seconds:g} s{'' if trouble is None else f': {trouble}'}")
 
 
 class InputRequired(DragomanError):

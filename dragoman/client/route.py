@@ -44,11 +44,14 @@ class Route:
                 return result
         return None  # pragma: no cover -- the last interface returned or raised
 
-    async def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(
+        self, operation: Operation, request: Any, *, after: int | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
         for index, last in self._order():
             begun = False
             try:
-                async with aclosing(self._channel(index).stream(operation, self._addressed(index, request))) as events:
+                stream = self._channel(index).stream(operation, self._addressed(index, request), after=after)
+                async with aclosing(stream) as events:
                     async for event in events:
                         self._current, begun = index, True
                         yield event

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Unpack
 
-from dragoman.client.content import Content, ReplyOptions
+from dragoman.client.content import Content, ReplyOptions, WaitOptions
 from dragoman.client.follow import settled
 from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed
 from dragoman.client.view import TaskView
@@ -20,21 +20,34 @@ if TYPE_CHECKING:
 
 __all__ = ["Follow", "TaskHandle"]
 
-Follow = Callable[[TaskView], AsyncGenerator[StreamEvent, None]]
+Follow = Callable[[TaskView, WaitOptions], AsyncGenerator[StreamEvent, None]]
 """The events of the task that a view is about, added to it, until there is nothing more to wait for."""
 
 
 class TaskHandle:
     """One task of one agent. `task` is what was last seen of it; every method that asks the agent renews it."""
 
-    def __init__(self, client: "Client", task: Task, follow: Follow, answered: TaskStatus | None = None) -> None:
+    def __init__(
+        self,
+        client: "Client",
+        task: Task,
+        follow: Follow,
+        answered: TaskStatus | None = None,
+        ended: Callable[[], None] | None = None,
+    ) -> None:
         self._client = client
         self._follow = follow
         self._answered = answered
-        self.task = task
+        self._ended = ended
+        """Called, at least once, when the task is seen to have ended."""
+        self._task = task
 
     def __repr__(self) -> str:
         return f"TaskHandle(id={self.id!r}, state={self.state.value!r})"
+
+    @property
+    def task(self) -> Task:
+        return self._task
 
     @property
     def id(self) -> str:
@@ -48,8 +61,8 @@ class TaskHandle:
     def state(self) -> TaskState:
         return self.task.state
 
-    async def result(self) -> Task:
-        """The completed task; waits for it as long as it takes.
+    async def result(self, **options: Unpack[WaitOptions]) -> Task:
+        """The completed task; waits for it as long as it takes, over however many connections.
 
         Where this handle came of a reply and the agent still shows the question that was answered, that is no end: it
         is one only if nothing else comes within the idle time-out.
@@ -57,11 +70,14 @@ class TaskHandle:
         Raises:
             TaskFailed: it ended as failed, rejected or canceled.
             InputRequired: it waits for an answer; `AuthRequired` if for an authorization.
+            TaskUnfinished: the deadline came first.
         """
         view = TaskView(self.task, answered=self._answered)
-        if not view.settled:
-            await settled(view, self._follow(view))
-        self.task = view.task or self.task
+        try:
+            if not view.settled:
+                await settled(view, self._follow(view, options))
+        finally:
+            self._saw(view.task)
         return self.completed()
 
     def completed(self) -> Task:
@@ -76,15 +92,16 @@ class TaskHandle:
             case _:
                 raise TaskFailed(self.task)
 
-    async def events(self) -> AsyncGenerator[StreamEvent, None]:
+    async def events(self, **options: Unpack[WaitOptions]) -> AsyncGenerator[StreamEvent, None]:
         """What happens to the task from now on: the Task first, then updates, until it ends.
 
-        Where the agent does not stream, the Task each time it has changed. After a cut the next event is the Task.
+        Where the agent does not stream, the Task each time it has changed. Cuts are made up for as in `Client.stream`.
+        Nothing is read ahead, and nothing kept of artifacts: in `task` they stay as they were in the last Task.
         """
-        view = TaskView(task_id=self.id, answered=self._answered)
-        async with aclosing(self._follow(view)) as events:
+        view = TaskView(task_id=self.id, answered=self._answered, whole=False)
+        async with aclosing(self._follow(view, options)) as events:
             async for event in events:
-                self.task = view.task or self.task
+                self._saw(view.task)
                 yield event
 
     async def reply(self, content: Content, **options: Unpack[ReplyOptions]) -> "TaskHandle":
@@ -98,11 +115,12 @@ class TaskHandle:
             raise InvalidAgentResponseError("The agent answered a follow-up with a message instead of the task")
         question = self.task.status
         told_apart = question.timestamp is not None or question.message is not None
-        return TaskHandle(self._client, answer.task, self._follow, question if told_apart else None)
+        answer._answered = question if told_apart else None  # noqa: SLF001 -- a handle of its own making
+        return answer
 
     async def refresh(self, *, history_length: int | None = None) -> Task:
         """The task as it is now."""
-        self.task = await self._client.get_task(GetTaskRequest(id=self.id, history_length=history_length))
+        self._saw(await self._client.get_task(GetTaskRequest(id=self.id, history_length=history_length)))
         return self.task
 
     async def cancel(self, *, metadata: JsonObject | None = None) -> Task:
@@ -111,5 +129,11 @@ class TaskHandle:
         Raises:
             TaskNotCancelableError: it has ended already.
         """
-        self.task = await self._client.cancel_task(CancelTaskRequest(id=self.id, metadata=metadata))
+        self._saw(await self._client.cancel_task(CancelTaskRequest(id=self.id, metadata=metadata)))
         return self.task
+
+    def _saw(self, task: Task | None) -> None:
+        if task is not None:
+            self._task = task
+        if self._task.state.terminal and self._ended is not None:
+            self._ended()

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from dragoman.errors import DragomanError
 from dragoman.types.content import Artifact, Message, Part
 from dragoman.types.events import StreamEvent, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from dragoman.types.json import JsonObject
@@ -13,36 +14,62 @@ __all__ = ["TaskView"]
 class TaskView:
     """What is known after some events. A Task replaces all that was put together before it.
 
-    Reading `task` costs as much as the task; adding an event costs as much as the event.
+    Reading `task` costs as much as the task; adding an event costs as much as the event. Unless it is to be `whole`,
+    artifacts stay as they were in the last Task, so that a view of an endless stream stays as small as that.
     """
 
     def __init__(
-        self, task: Task | None = None, *, task_id: str | None = None, answered: TaskStatus | None = None
+        self,
+        task: Task | None = None,
+        *,
+        task_id: str | None = None,
+        answered: TaskStatus | None = None,
+        whole: bool = True,
     ) -> None:
         self._task = task
+        self._whole = whole
+        self._behind = False
         self._answered = answered
         self.task_id = task_id if task is None else task.id
         """The task that events are about, once that is known."""
         self.partial = False
         """Whether updates came without the task before them, so that what it held until then is not known."""
+        self.unsure = False
+        """Whether something may be missing or doubled, so that the task has to be looked at."""
+        self.number: int | None = None
+        """That of the last event, where the agent numbers them."""
+        self.trouble: DragomanError | None = None
+        """How the last attempt to hear of the task failed, if no news has come since."""
         self._artifacts: dict[str, _Growing] = {}
         self._stale = False
         self.message: Message | None = None
         """The direct answer of an agent that made no task."""
 
-    def add(self, event: StreamEvent) -> None:
+    def add(self, event: StreamEvent, number: int | None = None) -> None:
+        self.number = number
         match event:
             case Message():
                 self.message = event
             case Task():
-                self._task, self._artifacts, self._stale = event, {}, False
+                self._task, self._artifacts, self._stale, self._behind = event, {}, False, False
                 self.task_id, self.partial = event.id, False
             case TaskStatusUpdateEvent():
                 self._begun(event.task_id, event.context_id)
                 self._task = msgspec.structs.replace(self._known, status=event.status)
             case TaskArtifactUpdateEvent():
                 self._begun(event.task_id, event.context_id)
-                self._grow(event)
+                if self._whole:
+                    self._grow(event)
+                else:
+                    self._behind = True
+
+    def has(self, number: int | None) -> bool:
+        """Whether the event of this number was added, or is part of what was."""
+        return number is not None and self.number is not None and number <= self.number
+
+    def shows(self, task: Task) -> bool:
+        """Whether the task is seen just so."""
+        return not self._behind and task == self.task
 
     @property
     def task(self) -> Task | None:

@@ -3,14 +3,14 @@
 What it is in full is in `docs/reliable.md`.
 """
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from dragoman.types.events import StreamEvent, TaskUpdate
 from dragoman.types.task import Task
 
-__all__ = ["RELIABLE", "number_of", "numbered"]
+__all__ = ["RELIABLE", "number_of", "numbered", "unnumbered"]
 
 RELIABLE = "https://dragoman.dev/extensions/reliable/v1"
 """What cards declare and callers name."""
@@ -21,6 +21,15 @@ Numbered = TypeVar("Numbered", bound=Task | TaskUpdate)
 def numbered(event: Numbered, seq: int) -> Numbered:
     """The event with its number in its metadata, as a caller gets it who has named the extension."""
     return msgspec.structs.replace(event, metadata={**(event.metadata or {}), RELIABLE: {"seq": seq}})
+
+
+def unnumbered(event: Any) -> Any:
+    """The event as it is without its number; the same one if it has none."""
+    stated = event.metadata
+    if not stated or RELIABLE not in stated:
+        return event
+    others = {name: value for name, value in stated.items() if name != RELIABLE}
+    return msgspec.structs.replace(event, metadata=others or None)
 
 
 def number_of(event: StreamEvent) -> int | None:

@@ -48,6 +48,7 @@ PUBLIC = {
     "TaskState",
     "TaskStatus",
     "TaskStatusUpdateEvent",
+    "TaskUnfinished",
     "TransportError",
     "answer",
     "connect",

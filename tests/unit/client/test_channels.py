@@ -126,7 +126,10 @@ class Pigeon:
         self.requests.append((operation.name, request.tenant))
         return WORKING
 
-    async def stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(
+        self, operation: Operation, request: Any, *, after: int | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
+        assert after is None
         self.requests.append((operation.name, request.tenant))
         yield TaskStatusUpdateEvent(task_id="t", context_id="c", status=TaskStatus(state=TaskState.FAILED))
 

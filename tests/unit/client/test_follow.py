@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from dragoman import Task, connect
+from dragoman import Task, TaskUnfinished, connect
 from dragoman.errors import InternalError, ReplyMalformed, TaskNotFoundError, TransportError, UnavailableError
 from dragoman.types import StreamEvent, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
 from tests.unit.client.scripted import (
@@ -37,9 +37,10 @@ async def test_after_a_cut_the_subscribed_task_replaces_what_was_put_together(ag
     agent.answers["SubscribeToTask"] = [
         events({"task": task("WORKING", "one two ")}, chunk("three"), status("COMPLETED"))
     ]
+    agent.answers["GetTask"] = [result(task("COMPLETED", "one two three"))]
     async with connect(agent.url) as client:
         assert await client.ask("go") == "one two three"
-    assert agent.names() == ["SendStreamingMessage", "SubscribeToTask"]
+    assert agent.names() == ["SendStreamingMessage", "SubscribeToTask", "GetTask"]
     assert agent.asked("SubscribeToTask")[0].params["id"] == "t-1"
 
 
@@ -52,8 +53,13 @@ async def test_the_caller_of_stream_sees_the_task_again_after_a_cut(agent: Scrip
 
 @pytest.mark.parametrize(
     "refusal",
-    [error(-32004, "UNSUPPORTED_OPERATION"), error(-32602, "INVALID_PARAMS"), error(-32601, "METHOD_NOT_FOUND")],
-    ids=["unsupported", "invalid params", "no such method"],
+    [
+        error(-32004, "UNSUPPORTED_OPERATION"),
+        error(-32602, "INVALID_PARAMS"),
+        error(-32601, "METHOD_NOT_FOUND"),
+        error(-32001, "TASK_NOT_FOUND"),
+    ],
+    ids=["unsupported", "invalid params", "no such method", "nobody runs it"],
 )
 async def test_a_task_that_cannot_be_subscribed_to_is_fetched(agent: Script, refusal: Answer) -> None:
     agent.answers["SendStreamingMessage"] = [events(BEGUN, then="cut")]
@@ -67,6 +73,7 @@ async def test_a_task_that_cannot_be_subscribed_to_is_fetched(agent: Script, ref
 async def test_a_stream_that_ends_too_early_is_taken_up_again(agent: Script) -> None:
     agent.answers["SendStreamingMessage"] = [events(BEGUN)]
     agent.answers["SubscribeToTask"] = [events(BEGUN), events(BEGUN, chunk("late", append=False), status("COMPLETED"))]
+    agent.answers["GetTask"] = [result(task("COMPLETED", "late"))]
     async with connect(agent.url, poll_interval=0.001) as client:
         assert await client.ask("go") == "late"
 
@@ -99,19 +106,43 @@ async def test_a_handle_without_streams_yields_each_change_once(agent: Script) -
 
 
 @pytest.mark.parametrize("failing", [cut, UNAVAILABLE], ids=["cut", "unavailable"])
-async def test_an_agent_out_of_reach_is_given_up_after_six_attempts(agent: Script, failing: Answer) -> None:
+async def test_an_agent_may_be_out_of_reach_until_the_deadline(agent: Script, failing: Answer) -> None:
     agent.answers["SendStreamingMessage"] = [events(BEGUN, then="cut")]
     agent.answers["SubscribeToTask"] = [failing]
     async with connect(agent.url, poll_interval=0.001) as client:
-        with pytest.raises((TransportError, UnavailableError)):
+        with pytest.raises(TaskUnfinished) as raised:
+            await client.ask("go", deadline=0.2)
+    assert raised.value.task_id == "t-1"
+    assert isinstance(raised.value.__cause__, TransportError | UnavailableError)
+    assert agent.names().count("SubscribeToTask") > 6
+    assert agent.names().count("SendStreamingMessage") == 1
+
+
+@pytest.mark.parametrize("failing", [cut, UNAVAILABLE], ids=["cut", "unavailable"])
+async def test_an_agent_is_tried_for_as_long_as_it_takes(agent: Script, failing: Answer) -> None:
+    agent.answers["SendStreamingMessage"] = [events(BEGUN, then="cut")]
+    agent.answers["SubscribeToTask"] = [*[failing] * 20, events({"task": task("COMPLETED", "done")})]
+    async with connect(agent.url, poll_interval=0.001) as client:
+        assert await client.ask("go") == "done"
+
+
+@pytest.mark.parametrize(
+    "senseless", [plain(b"{}"), error(-32603, "INTERNAL_ERROR")], ids=["no answer of A2A", "internal error"]
+)
+async def test_an_agent_that_makes_no_sense_is_given_up_after_six_attempts(agent: Script, senseless: Answer) -> None:
+    agent.answers["SendStreamingMessage"] = [events(BEGUN, then="cut")]
+    agent.answers["SubscribeToTask"] = [senseless]
+    async with connect(agent.url, poll_interval=0.001) as client:
+        with pytest.raises((ReplyMalformed, InternalError)) as raised:
             await client.ask("go")
     assert agent.names().count("SubscribeToTask") == 5
-    assert agent.names().count("SendStreamingMessage") == 1
+    if isinstance(raised.value, ReplyMalformed):
+        assert raised.value.task_id == "t-1"
 
 
 async def test_the_agents_word_ends_the_attempts(agent: Script) -> None:
     agent.answers["SendStreamingMessage"] = [events(BEGUN, then="cut")]
-    agent.answers["SubscribeToTask"] = [error(-32001, "TASK_NOT_FOUND")]
+    agent.answers["SubscribeToTask"] = agent.answers["GetTask"] = [error(-32001, "TASK_NOT_FOUND")]
     async with connect(agent.url) as client:
         with pytest.raises(TaskNotFoundError):
             await client.ask("go")

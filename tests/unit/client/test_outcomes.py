@@ -98,6 +98,7 @@ async def test_a_question_is_answered_in_its_task_and_context(agent: Script) -> 
     agent.answers["SubscribeToTask"] = [
         events({"task": task("WORKING")}, chunk("up", append=False), status("COMPLETED"))
     ]
+    agent.answers["GetTask"] = [result(task("COMPLETED", "up"))]
     async with connect(agent.url) as client:
         with pytest.raises(InputRequired) as raised:
             await client.ask("count")

@@ -64,6 +64,7 @@ def test_a_question_is_asked_answered_and_followed(agent: Script) -> None:
     agent.answers["SubscribeToTask"] = [
         events({"task": task("WORKING")}, chunk("up", append=False), status("COMPLETED"))
     ]
+    agent.answers["GetTask"] = [result(task("COMPLETED", "up"))]
     with sync.connect(agent.url) as agent_client:
         with pytest.raises(InputRequired) as raised:
             agent_client.ask("count")
