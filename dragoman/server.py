@@ -3,7 +3,7 @@
 import asyncio
 import enum
 import gc
-from collections.abc import AsyncIterator, Callable, MutableSequence
+from collections.abc import AsyncIterator, Callable, MutableSequence, Sequence
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -17,7 +17,7 @@ from dragoman.dialects.every import declared, every_dialect
 from dragoman.dialects.grpc import GrpcBinding
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
-from dragoman.engine.world import Limits, RandomIds, SystemClock, World
+from dragoman.engine.world import Keeping, Limits, RandomIds, SystemClock, World
 from dragoman.errors import ConfigurationError
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
@@ -40,6 +40,10 @@ _ENDPOINTS = {"JSONRPC": "/", "HTTP+JSON": ""}
 _GRPC = "GRPC"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
+LONGEST_KEPT = 100 * 366 * 86_400
+"""Seconds."""
+KEEPABLE = "be more than 0 seconds, and a hundred years at most"
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent is served; what each means is told at `Agent`."""
@@ -57,24 +61,37 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     drain_grace: float
     keep_alive: float
     max_running: int | None
+    idempotency: Literal["lenient", "strict"]
+    idempotency_ttl: float
+    log_retention: float | None
+    retention: float | None
 
     def __post_init__(self) -> None:
         choices = {
             "missing_version": ("strict", "by-grammar"),
             "media_type": ("accept", "json"),
             "card_shape": CARD_SHAPES,
+            "idempotency": ("lenient", "strict"),
         }
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ConfigurationError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
-        for name in ("max_body_bytes", "keep_alive"):
-            if getattr(self, name) <= 0:
-                raise ConfigurationError(f"{name} must be more than 0")
-        if self.max_running is not None and self.max_running < 1:
-            raise ConfigurationError("max_running must be 1 or more, or None for no limit")
-        for name in ("cancel_grace", "drain_grace"):
-            if getattr(self, name) < 0:
-                raise ConfigurationError(f"{name} must not be negative")
+        self._check(("max_body_bytes", "keep_alive"), lambda value: value > 0, "be more than 0")
+        self._check(("cancel_grace", "drain_grace"), lambda value: value >= 0, "not be negative")
+        self._check(("idempotency_ttl",), _keepable, KEEPABLE)
+        if self.max_running is not None:
+            self._check(("max_running",), lambda value: value >= 1, "be 1 or more, or None for no limit")
+        kept = [name for name in ("log_retention", "retention") if getattr(self, name) is not None]
+        self._check(kept, _keepable, f"{KEEPABLE}, or None for good")
+
+    def _check(self, names: Sequence[str], fits: Callable[[Any], bool], rule: str) -> None:
+        for name in names:
+            if not fits(getattr(self, name)):
+                raise ConfigurationError(f"{name} must {rule}")
+
+
+def _keepable(seconds: float) -> bool:
+    return 0 < seconds <= LONGEST_KEPT
 
 
 class _State(enum.Enum):
@@ -131,7 +148,20 @@ class Server:
             fence_after=None,
         )
         self.store = open_store(store, owner=settings.owner)
-        world = World(store=self.store, bus=MemoryBus(), agent=executor, clock=clock, ids=RandomIds(), limits=limits)
+        world = World(
+            store=self.store,
+            bus=MemoryBus(),
+            agent=executor,
+            clock=clock,
+            ids=RandomIds(),
+            limits=limits,
+            keeping=Keeping(
+                keys=settings.idempotency_ttl,
+                logs=settings.log_retention,
+                tasks=settings.retention,
+                strict=settings.idempotency == "strict",
+            ),
+        )
         self.service = Service(world, card.capabilities, extended_card=settings.extended_card)
         self._card = card
         self._settings = settings

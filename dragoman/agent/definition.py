@@ -1,6 +1,5 @@
 """`Agent`: skills, what the card says, and where it is served."""
 
-import inspect
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -8,6 +7,7 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 import msgspec
 
+from dragoman.agent.card import inferred_capabilities, skill_card
 from dragoman.agent.executor import SkillExecutor
 from dragoman.agent.policy import PolicyOptions, policy_of
 from dragoman.agent.skill import Skill
@@ -47,7 +47,8 @@ class Agent:
         input_modes: Media types that the agent takes. Enforced only if given; the card says `text/plain` otherwise.
         output_modes: Media types that it gives; informative.
         streaming: Whether the streaming operations are offered.
-        extensions: Protocol extensions of the card; a required one is asked of every caller.
+        extensions: Protocol extensions of the card, beside that of `docs/reliable.md`; a required one is asked of every
+            caller.
         capabilities: Replaces what `streaming` and `extensions` say.
         interfaces: Replaces the interfaces that are inferred.
         extended_card: The card for callers who ask for more; its presence declares the capability.
@@ -65,6 +66,11 @@ class Agent:
         cancel_grace: Seconds that a cancelled handler has to clean up.
         drain_grace: Seconds that running tasks have to end when the server stops.
         keep_alive: Seconds between comments on an idle stream.
+        idempotency: What becomes of a message that has the id of another one, for callers whose messages are taken once
+            (`docs/reliable.md`): `lenient` takes it for a message of its own, `strict` refuses it.
+        idempotency_ttl: Seconds for which the id of a message is known. Default one day.
+        log_retention: Seconds for which streams can go on after the end of a task. Default one hour; None: for good.
+        retention: Seconds for which a task is kept after its end. Default: for good.
         max_running: How many tasks run at once; the others wait in SUBMITTED, the longest waiting first. A handler that
             waits for another task of its own agent holds its place. Default: no limit.
         on_crash: What becomes of a task whose server was lost: `fail` ends it as FAILED with reason `worker-lost`,
@@ -102,6 +108,10 @@ class Agent:
         cancel_grace: float = 5.0,
         drain_grace: float = 10.0,
         keep_alive: float = 15.0,
+        idempotency: Literal["lenient", "strict"] = "lenient",
+        idempotency_ttl: float = 86_400.0,
+        log_retention: float | None = 3_600.0,
+        retention: float | None = None,
         max_running: int | None = None,
         **policy: Unpack[PolicyOptions],
     ) -> None:
@@ -114,11 +124,8 @@ class Agent:
             version=version,
             supported_interfaces=tuple(interfaces or ()),
             capabilities=capabilities
-            or AgentCapabilities(
-                streaming=streaming,
-                push_notifications=False,
-                extended_agent_card=extended_card is not None,
-                extensions=tuple(extensions),
+            or inferred_capabilities(
+                streaming=streaming, extended_card=extended_card is not None, extensions=extensions
             ),
             default_input_modes=tuple(input_modes or (TEXT,)),
             default_output_modes=tuple(output_modes or (TEXT,)),
@@ -143,6 +150,10 @@ class Agent:
             drain_grace=drain_grace,
             keep_alive=keep_alive,
             max_running=max_running,
+            idempotency=idempotency,
+            idempotency_ttl=idempotency_ttl,
+            log_retention=log_retention,
+            retention=retention,
         )
         self._policy = policy_of(Policy(), policy)
         self._skills: dict[str, Skill] = {}
@@ -198,16 +209,8 @@ class Agent:
         """
 
         def register(function: F) -> F:
-            words = function.__name__.strip("_").replace("_", " ")
-            card = AgentSkill(
-                id=id or function.__name__,
-                name=name or words.capitalize(),
-                description=description or _summary(function) or words.capitalize(),
-                tags=tuple(tags),
-                examples=tuple(examples),
-                input_modes=tuple(input_modes),
-                output_modes=tuple(output_modes),
-            )
+            modes = (input_modes, output_modes)
+            card = skill_card(function, id, name, description, tags=tags, examples=examples, modes=modes)
             if card.id in self._skills:
                 raise ConfigurationError(f"the skill {card.id} is defined twice; give one of them another id=")
             self._skills[card.id] = Skill.of(function, card, policy=policy_of(self._policy, policy))
@@ -343,8 +346,3 @@ class Agent:
         executor = SkillExecutor(self._skills, self._router, self._input_modes)
         settings = msgspec.structs.replace(self._settings, card_shape=card_shape or self._settings.card_shape)
         return Server(executor, self.card, store, settings, self._live)
-
-
-def _summary(function: Callable[..., Any]) -> str:
-    """The first paragraph of the docstring, on one line."""
-    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())

@@ -27,6 +27,7 @@ from dragoman.ports.call import CallContext, Scope
 from dragoman.ports.tasks import Key, Memo, NewTask, Stored, TurnStart
 from dragoman.types.content import Message, Role
 from dragoman.types.json import Json
+from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import SendMessageRequest
 from dragoman.types.task import Task, TaskState, TaskStatus
 
@@ -244,6 +245,7 @@ def _start(request: SendMessageRequest, context: CallContext) -> TurnStart:
     return TurnStart(
         metadata=request.metadata,
         output_modes=request.configuration.accepted_output_modes,
-        extensions=context.parameters.extensions,
+        # Ours is none of the agent's business.
+        extensions=tuple([uri for uri in context.parameters.extensions if uri != RELIABLE]),
         trace=context.parameters.trace,
     )

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from dragoman.engine.endings import attempts_exhausted, worker_lost
 from dragoman.engine.runs import Runs
+from dragoman.engine.tidying import Tidying
 from dragoman.engine.turn import referenced
 from dragoman.engine.unattended import Change, apply, fail
 from dragoman.engine.world import World
@@ -35,6 +36,7 @@ class Worker:
     def __init__(self, world: World, runs: Runs) -> None:
         self._world = world
         self._runs = runs
+        self._tidying = Tidying(world)
         self._former: list[str] = []
         """Ids that this worker had and that the store does not know as ended yet."""
         self._beaten = 0.0
@@ -92,6 +94,7 @@ class Worker:
                 if loop.time() >= due or self._runs.doubtful or self._runs.slots.free:
                     while await self._look() == AT_A_TIME:
                         pass
+                await self._tidying.work()
             except StoreUnavailable as error:
                 log.warning("the store does not answer this worker: %s", error)
             except Exception:

@@ -46,8 +46,10 @@ class Keeping(msgspec.Struct, frozen=True, kw_only=True):
 
     keys: float = 86_400.0
     """The ids of messages, so that one that comes twice is known again."""
-    logs: float = 3_600.0
-    """The log of a task after its end; later, readers who come back get the task instead of what they have missed."""
+    logs: float | None = 3_600.0
+    """The log of a task after its end; later, readers who come back get the task instead of what they have missed. None
+    keeps it as long as the task.
+    """
     tasks: float | None = None
     """A task after its end; None keeps it for good."""
     strict: bool = False

@@ -1,0 +1,52 @@
+"""What has been kept long enough goes: logs of tasks that have ended, tasks, and ids of messages."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+from dragoman.core.views import EPOCH
+from dragoman.engine.world import World
+
+__all__ = ["Tidying"]
+
+AT_A_TIME = 100
+"""How many tasks one change of the store removes: others write in between."""
+CHANGES = 20
+"""How many changes are made in a row; what is left has time until the next beat."""
+PAUSE = 300.0
+"""Seconds from one round to the next, unless something is kept for a shorter time."""
+
+
+class Tidying:
+    """Looks now and then whether something is to go."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._due = 0.0
+        """By the clock of the event loop."""
+
+    async def work(self) -> None:
+        """Does what is due, if something can be; called with every beat.
+
+        Raises:
+            StoreUnavailable: the rest is done another time.
+        """
+        now = asyncio.get_running_loop().time()
+        if now < self._due:
+            return
+        self._due = now + self._pause
+        keeping = self._world.keeping
+        logs, tasks = self._before(keeping.logs), self._before(keeping.tasks)
+        for _ in range(CHANGES):
+            if not await self._world.store.prune(events_before=logs or EPOCH, tasks_before=tasks, limit=AT_A_TIME):
+                return
+        self._due = now
+
+    @property
+    def _pause(self) -> float:
+        keeping = self._world.keeping
+        shortest = min(time for time in (keeping.keys, keeping.logs, keeping.tasks, PAUSE) if time is not None)
+        return shortest / 4
+
+    def _before(self, seconds: float | None) -> datetime | None:
+        """When that must have ended which is kept for so long; None if all of it stays."""
+        return None if seconds is None else self._world.clock.now() - timedelta(seconds=seconds)

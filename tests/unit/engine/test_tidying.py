@@ -1,0 +1,90 @@
+"""What has been kept long enough goes, with the beats of the worker."""
+
+import asyncio
+from datetime import datetime
+
+import msgspec
+import pytest
+
+from dragoman.engine.tidying import AT_A_TIME, CHANGES, Tidying
+from dragoman.engine.world import Keeping
+from dragoman.errors import TaskNotFoundError
+from dragoman.operations import GET_TASK, SEND_MESSAGE
+from dragoman.ports.agent import Turn, TurnOutcome
+from dragoman.ports.tasks import TaskStore
+from dragoman.stores.memory import MemoryStore
+from dragoman.testing.agent import ScriptedAgent
+from dragoman.types.requests import GetTaskRequest
+from dragoman.types.task import Task
+from tests.unit.engine.stage import QUICK, Stage, send, staged
+
+
+async def end_at_once(_turn: Turn) -> TurnOutcome:
+    return TurnOutcome()
+
+
+async def ended(stage: Stage) -> Task:
+    task = await stage.call(SEND_MESSAGE, send())
+    assert isinstance(task, Task)
+    return task
+
+
+async def test_logs_go_before_their_tasks(each_store: TaskStore) -> None:
+    async with staged(each_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=60, tasks=600)) as stage:
+        task = await ended(stage)
+        await Tidying(stage.world).work()
+        assert len(await stage.log(task.id)) == 1
+        stage.clock.advance(61)
+        await Tidying(stage.world).work()
+        assert await stage.log(task.id) == []
+        assert await stage.call(GET_TASK, GetTaskRequest(id=task.id)) == task
+        stage.clock.advance(600)
+        await Tidying(stage.world).work()
+        with pytest.raises(TaskNotFoundError):
+            await stage.call(GET_TASK, GetTaskRequest(id=task.id))
+
+
+async def test_what_is_kept_for_good_stays(each_store: TaskStore) -> None:
+    async with staged(each_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=None)) as stage:
+        task = await ended(stage)
+        stage.clock.advance(50 * 366 * 86_400)
+        await Tidying(stage.world).work()
+        assert len(await stage.log(task.id)) == 1
+
+
+class CountingStore(MemoryStore):
+    """Has so much to remove, and counts the changes that do it."""
+
+    def __init__(self, backlog: int) -> None:
+        super().__init__()
+        self.backlog = backlog
+        self.changes = 0
+        self.changed = asyncio.Event()
+
+    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:  # noqa: ARG002 -- as the port has it
+        self.changes += 1
+        self.changed.set()
+        removed = min(self.backlog, limit)
+        self.backlog -= removed
+        return removed
+
+
+async def test_it_is_looked_only_now_and_then_but_until_nothing_is_left(agent: ScriptedAgent) -> None:
+    store = CountingStore(backlog=(CHANGES + 3) * AT_A_TIME)
+    async with staged(store, agent, keeping=Keeping(logs=1e6)) as stage:
+        tidying = Tidying(stage.world)
+        await tidying.work()
+        assert store.changes == CHANGES
+        await tidying.work()
+        assert (store.backlog, store.changes) == (0, CHANGES + 4)
+        for _ in range(10):
+            await tidying.work()
+        assert store.changes == CHANGES + 4
+
+
+async def test_the_worker_does_it(agent: ScriptedAgent) -> None:
+    store = CountingStore(backlog=0)
+    limits = msgspec.structs.replace(QUICK, beat=0.001)
+    async with staged(store, agent, limits=limits):
+        async with asyncio.timeout(10):
+            await store.changed.wait()
