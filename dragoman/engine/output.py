@@ -32,6 +32,37 @@ class _Text:
         self.size = 0
 
 
+class _Left:
+    """What attempts that broke off have left: ids of artifacts, each with the artifact as it was before, or None if it
+    was not there. And which of these have been replaced.
+    """
+
+    __slots__ = ("before", "replaced")
+
+    def __init__(self, before: Mapping[str, Artifact | None]) -> None:
+        self.before = before
+        self.replaced: set[str] = set()
+
+    def replacing(self, artifact: Artifact, *, append: bool) -> tuple[Artifact, bool]:
+        """An artifact or chunk, and whether it is appended, so that the first of each id stands in place of what was
+        left.
+        """
+        artifact_id = artifact.artifact_id
+        if artifact_id not in self.before or artifact_id in self.replaced:
+            return artifact, append
+        self.replaced.add(artifact_id)
+        before = self.before[artifact_id]
+        return continued(before, artifact) if append and before is not None else artifact, False
+
+    def rest(self) -> list[Artifact]:
+        """What was not replaced, as it was before; empty if it was not there."""
+        return [
+            before or Artifact(artifact_id=artifact_id, parts=(Part(text=""),))
+            for artifact_id, before in self.before.items()
+            if artifact_id not in self.replaced
+        ]
+
+
 class Output:
     """The emissions of one run of one task. Artifact ids are the same whenever the same run is repeated:
     they are made of turn, number of answers so far, and order of appearance.
@@ -42,7 +73,6 @@ class Output:
         "_count",
         "_left",
         "_prefix",
-        "_renewed",
         "_size",
         "_task_id",
         "_text_id",
@@ -57,8 +87,7 @@ class Output:
         self._text_id: str | None = None
         self._waiting: list[_Text | TaskUpdate] = []
         self._size = 0
-        self._left: Mapping[str, Artifact | None] = {}
-        self._renewed: set[str] = set()
+        self._left: _Left | None = None
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -72,7 +101,7 @@ class Output:
         """Has this run put its own in place of these artifacts, which an attempt that broke off has left: each id with
         the artifact as it was before that attempt, or None if it was not there.
         """
-        self._left = left
+        self._left = _Left(left)
 
     def text(self, chunk: str) -> None:
         run = self._open_run()
@@ -83,12 +112,8 @@ class Output:
     def artifact(self, artifact: Artifact, *, append: bool, last_chunk: bool) -> None:
         if not artifact.artifact_id:
             artifact = msgspec.structs.replace(artifact, artifact_id=self._next_id())
-        if artifact.artifact_id in self._left and artifact.artifact_id not in self._renewed:
-            self._renewed.add(artifact.artifact_id)
-            before = self._left[artifact.artifact_id]
-            if append and before is not None:
-                artifact = continued(before, artifact)
-            append = False
+        if self._left is not None:
+            artifact, append = self._left.replacing(artifact, append=append)
         self._add(artifact, append=append, last_chunk=last_chunk)
 
     def status(self, status: TaskStatus) -> None:
@@ -110,15 +135,14 @@ class Output:
         """Takes back what an attempt that broke off has left and this run has put nothing in place of: an artifact that
         was there before is again as it was, any other is empty.
         """
-        for artifact_id, before in self._left.items():
-            if artifact_id not in self._renewed:
-                empty = Artifact(artifact_id=artifact_id, parts=(Part(text=""),))
-                self._add(before or empty, append=False, last_chunk=True)
+        for artifact in self._left.rest() if self._left is not None else ():
+            self._add(artifact, append=False, last_chunk=True)
 
     def clear(self) -> None:
         """Forgets what waits, and that the text artifact was opened."""
         self._waiting.clear()
-        self._renewed.clear()
+        if self._left is not None:
+            self._left.replaced.clear()
         self._size = 0
         self._count = 0
         self._text_id = None
@@ -143,7 +167,8 @@ class Output:
         run = _Text(first=self._text_id is None)
         if self._text_id is None:
             self._text_id = self._next_id()
-            self._renewed.add(self._text_id)
+            if self._left is not None:
+                self._left.replaced.add(self._text_id)
         self._waiting.append(run)
         return run
 
