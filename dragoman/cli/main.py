@@ -14,6 +14,7 @@ _COMMANDS = {
     "send": ("dragoman.cli.send:send", "Send a message and wait for the outcome."),
     "task": ("dragoman.cli.task:task", "Read, list, follow and cancel tasks."),
     "serve": ("dragoman.cli.serve:serve", "Serve an agent from a file or a module."),
+    "store": ("dragoman.cli.store:store", "Look after the file that tasks are kept in."),
     "help": ("dragoman.cli.main:help_", "Show the help of a command."),
 }
 

@@ -6,9 +6,18 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from dragoman.errors import ConfigurationError
 from dragoman.ports.tasks import TaskStore
 
-__all__ = ["open_store"]
+__all__ = ["file_of", "open_store"]
 
 _FORMS = "`memory`, `sqlite:///relative.db` or `sqlite:////absolute.db`"
+
+
+def file_of(place: str) -> Path:
+    """The file of a SQLite store that is named by its URL or its path.
+
+    Raises:
+        ConfigurationError: the URL is of something else.
+    """
+    return Path(open_store(place, owner="").description if place.startswith("sqlite:") else place)
 
 
 def open_store(url: str, *, owner: str) -> TaskStore:

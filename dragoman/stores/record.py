@@ -26,6 +26,7 @@ __all__ = [
     "decode_task",
     "encode",
     "encode_task",
+    "intact",
 ]
 
 FORM = 1
@@ -56,6 +57,7 @@ _entries = msgspec.json.Decoder(_Record[tuple[Entry, ...]])
 _starts = msgspec.json.Decoder(_Record[TurnStart])
 _memos = msgspec.json.Decoder(_Record[Memo])
 _letters = msgspec.json.Decoder(_Record[Letter])
+_any = msgspec.json.Decoder(_Record[msgspec.Raw])
 _messages = msgspec.json.Decoder(_Record[Message])
 
 
@@ -67,6 +69,16 @@ def encode(value: tuple[Entry, ...] | TurnStart | Memo | Letter | Message) -> by
 def check(value: object) -> None:
     """Raises what `encode` raises for a value that has no record."""
     _encode_into(value, _unused)
+
+
+def intact(body: bytes) -> bytes:
+    """The record itself, whatever it holds.
+
+    Raises:
+        StoreUnavailable: it is no record at all.
+    """
+    _value(_any, body)
+    return body
 
 
 def encode_task(task: Task) -> tuple[bytes, bytes]:

@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sync": GROUND | {"client"},
     "agent": GROUND | {"ports", "context", "server", "threads"},
     "context": GROUND | {"ports"},
-    "cli": GROUND | {"client", "agent"},
+    "cli": GROUND | {"client", "agent", "stores"},
     "testing": GROUND | {"ports", "client", "dialects"},
     "server": EVERYTHING,
     "": EVERYTHING,

@@ -18,7 +18,7 @@ from dragoman.stores.sqlite.knowledge import claim, remove
 from dragoman.stores.sqlite.wave import Row, Wave
 from dragoman.types.content import Message
 
-__all__ = ["Change", "Create", "Erase", "Guard", "Post", "Update"]
+__all__ = ["Change", "Create", "Erase", "Guard", "Post", "Update", "shard"]
 
 
 Guard = tuple[Key, datetime]
@@ -61,7 +61,7 @@ class Create:
         state, time = task.state.value, self._status_at
         row: Row = (
             n, task.id, scope.tenant, scope.principal, task.context_id, new.skill, 1, self._start, new.start.trace,
-            _shard(task.id), state, 1, 1, 0, time, time, new.worker, 1 if new.worker else 0,
+            shard(task.id), state, 1, 1, 0, time, time, new.worker, 1 if new.worker else 0,
         )  # fmt: skip
         wave.created.append(row)
         wave.snapshots.append((n, 1, self._body, self._artifacts))
@@ -198,7 +198,7 @@ class Erase:
         return f"{chosen} {' and '.join(tests)}", values
 
 
-def _shard(task_id: str) -> int:
+def shard(task_id: str) -> int:
     """The logical shard: the first byte of a task id; 0 for ids of other forms."""
     try:
         return int(task_id[:2], 16)

@@ -9,10 +9,22 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from dragoman.errors import ConfigurationError, StoreInUse, StoreUnavailable
 
-__all__ = ["SYNCHRONOUS", "connect_reader", "connect_writer", "create_file", "migrate", "transaction", "translated"]
+__all__ = [
+    "SYNCHRONOUS",
+    "VERSION",
+    "connect_beside",
+    "connect_reader",
+    "connect_writer",
+    "create_file",
+    "identity",
+    "migrate",
+    "transaction",
+    "translated",
+]
 
 SYNCHRONOUS = ("full", "normal", "off")
 """What survives a power cut: everything acknowledged; all but the last moments; perhaps not even the file."""
@@ -106,6 +118,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 """What makes version 1, 2, ... of the schema out of the one before. Never changed once released, only continued."""
+VERSION = len(MIGRATIONS)
 
 
 @contextmanager
@@ -162,6 +175,27 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def connect_beside(path: Path) -> sqlite3.Connection:
+    """A connection for somebody who has not locked the file: it never changes it. There must be one."""
+    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def identity(connection: sqlite3.Connection, path: Path) -> tuple[str, int]:
+    """The owner of a store, and the version of its schema.
+
+    Raises:
+        ConfigurationError: the file is no store, or was written by a later version.
+    """
+    (application,) = connection.execute("pragma application_id").fetchone()
+    if application != APPLICATION:
+        raise ConfigurationError(f"{path} is not a store of Dragoman's")
+    (owner,) = connection.execute("select value from meta where key = 'owner'").fetchone()
+    (version,) = connection.execute("select value from meta where key = 'schema'").fetchone()
+    _refuse_later(version, path)
+    return owner, version
+
+
 def migrate(connection: sqlite3.Connection, path: Path, owner: str) -> None:
     """Brings the schema up to date, and makes the file the owner's if it is new.
 
@@ -189,14 +223,18 @@ def migrate(connection: sqlite3.Connection, path: Path, owner: str) -> None:
 
 def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("select value from meta where key = 'schema'").fetchone()
-    if version > len(MIGRATIONS):
-        raise ConfigurationError(f"{path} was written by a later version of Dragoman (schema {version})")
+    _refuse_later(version, path)
     if version == len(MIGRATIONS):
         return  # and nothing is written: a full disk can be opened
     for steps in MIGRATIONS[version:]:
         for statement in steps:
             connection.execute(statement)
     connection.execute("update meta set value = ? where key = 'schema'", (len(MIGRATIONS),))
+
+
+def _refuse_later(version: int, path: Path) -> None:
+    if version > len(MIGRATIONS):
+        raise ConfigurationError(f"{path} was written by a later version of Dragoman (schema {version})")
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, synchronous: str) -> None:
