@@ -92,7 +92,7 @@ class Worker:
                 if loop.time() >= due:
                     await self._beat()
                 if loop.time() >= due or self._runs.doubtful or self._runs.slots.free:
-                    while await self._look() == AT_A_TIME:
+                    while await self._look() >= AT_A_TIME:
                         pass
                 await self._tidying.work()
             except StoreUnavailable as error:
@@ -137,7 +137,9 @@ class Worker:
                 if self._runs.stopping:
                     break
                 try:
-                    taken += await self._take(stored)
+                    if await self._take(stored):
+                        taken += 1
+                        self._runs.doubtful.discard(stored.task.id)
                 except Fenced:
                     continue  # another was faster
                 except StoreUnavailable:
@@ -151,16 +153,17 @@ class Worker:
         """Tasks that nobody works on, the longest waiting first, with no difference between callers."""
         found = [stored for task_id in tuple(self._runs.doubtful) if (stored := await self._orphan(task_id))]
         claimable = await self._world.store.claimable(self._world.limits.dead_after, AT_A_TIME)
-        self._runs.slots.queue = any(not stored.worker for stored in claimable)
+        self._runs.slots.queue = len(claimable) == AT_A_TIME or any(not stored.worker for stored in claimable)
         return [*found, *claimable]
 
     async def _orphan(self, task_id: str) -> Stored | None:
-        """The task if it is this worker's, and does not run all the same."""
+        """The task if it is this worker's, and does not run all the same; else it is not doubtful any more."""
         stored = await self._world.store.locate(task_id)
+        mine = stored is not None and stored.worker == self._runs.worker and not stored.task.state.settled
+        if mine and not self._runs.runs(task_id):
+            return stored
         self._runs.doubtful.discard(task_id)
-        if stored is None or stored.task.state.settled or self._runs.runs(task_id):
-            return None
-        return stored if stored.worker == self._runs.worker else None
+        return None
 
     async def _take(self, stored: Stored) -> bool:
         """Runs the task or ends it; whether there was a slot, if one is needed."""

@@ -86,8 +86,11 @@ async def test_a_task_that_was_stored_though_the_store_said_otherwise_is_not_lef
         assert (await stage.ended(run.turn.task.id)).state is TaskState.COMPLETED
 
 
-async def test_a_run_that_broke_off_is_noticed(agent: ScriptedAgent, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with staged(MemoryStore(), agent, limits=STILL) as stage:
+@pytest.mark.parametrize("unavailable", [0, 3])
+async def test_a_run_that_broke_off_is_noticed(
+    agent: ScriptedAgent, monkeypatch: pytest.MonkeyPatch, unavailable: int
+) -> None:
+    async with staged(MemoryStore(), agent, limits=WATCHFUL if unavailable else STILL) as stage:
         task = await stage.begin()
         run = await agent.run()
         commit = stage.store.inner.commit
@@ -98,6 +101,8 @@ async def test_a_run_that_broke_off_is_noticed(agent: ScriptedAgent, monkeypatch
             calls += 1
             if calls < 3:  # the end of the run, and the end of the run that says so
                 raise LookupError("planned")
+            if calls < 3 + unavailable:
+                raise StoreUnavailable("out of order")
             await commit(change)
 
         monkeypatch.setattr(stage.store.inner, "commit", broken)
