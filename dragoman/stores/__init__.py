@@ -36,7 +36,8 @@ def open_store(url: str, *, owner: str) -> TaskStore:
         parts = urlsplit(url)
     except ValueError as error:
         raise ConfigurationError(f"{url!r} is no store: give {_FORMS}") from error
-    if parts.scheme != "sqlite" or parts.netloc or parts.fragment or len(parts.path) < 2 or parts.path.endswith("/"):  # noqa: PLR2004 -- a slash and at least one more character
+    named = parts.path.startswith("/") and not parts.path.endswith("/")
+    if parts.scheme != "sqlite" or parts.netloc or parts.fragment or not named:
         raise ConfigurationError(f"{url!r} is no store: give {_FORMS}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     unknown = options.keys() - {"synchronous"}

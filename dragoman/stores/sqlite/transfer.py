@@ -218,6 +218,8 @@ def _add(connection: sqlite3.Connection, n: int, task: _Task, number: int) -> No
         _insert(connection, "task", [row])
     except sqlite3.IntegrityError as error:
         raise ConfigurationError(f"Line {number}: task {task.id} is there already") from error
+    except OverflowError as error:
+        raise ConfigurationError(f"Line {number}: {error}") from error
     _add_rest(connection, n, task)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import ConfigurationError
-from dragoman.stores import open_store
+from dragoman.stores import file_of, open_store
 from dragoman.stores.memory import MemoryStore
 from dragoman.stores.sqlite import SqliteStore
 
@@ -41,6 +41,7 @@ def test_a_sqlite_url_names_a_file(url: str, path: str) -> None:
         "sqlite:",
         "sqlite://",
         "sqlite:///",
+        "sqlite:tasks.db",
         "sqlite:///folder/",
         "sqlite://tasks.db",
         "sqlite://host/tasks.db",
@@ -55,3 +56,8 @@ def test_a_sqlite_url_names_a_file(url: str, path: str) -> None:
 def test_other_urls_are_refused_with_what_is_possible(url: str) -> None:
     with pytest.raises(ConfigurationError):
         open_store(url, owner="echo")
+
+
+@pytest.mark.parametrize("place", ["sqlite:///a%20b.db?synchronous=off", "a b.db"])
+def test_a_file_is_named_by_a_url_or_by_its_path(place: str) -> None:
+    assert file_of(place) == Path("a b.db")
