@@ -99,6 +99,11 @@ class Dialer:
                 self._replaced.discard(line)
                 await line.channel.close()
 
+    async def leave(self, channel: Any) -> None:
+        """Has later calls connect anew: this channel may be one to nowhere. Calls under way stay on it."""
+        if self._line is not None and self._line.channel is channel:
+            await self._give_up(self._line)
+
     async def aclose(self) -> None:
         """Closes all connections; calls that are under way end."""
         self._closed = True

@@ -77,7 +77,11 @@ class GrpcChannel:
         async with self._dialer.dialed() as channel:
             method = channel.unary_unary(encoded.path)
             call = method(encoded.body, metadata=self._all(encoded.headers), timeout=self._options.idle_timeout)
-            body = await self._said(operation, call, call)
+            try:
+                body = await self._said(operation, call, call)
+            except TimedOut:
+                await self._dialer.leave(channel)
+                raise
         return self._dialect.decode_result(operation, HttpReply(200, {"grpc-status": "0"}, body))
 
     async def stream(
@@ -92,6 +96,9 @@ class GrpcChannel:
                     if message is self._aio.EOF:
                         return
                     yield self._dialect.decode_event(operation, message)
+            except TimedOut:
+                await self._dialer.leave(channel)
+                raise
             finally:
                 call.cancel()
 

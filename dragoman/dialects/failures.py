@@ -117,7 +117,7 @@ def failure_of(reply: HttpReply) -> A2AError:
         return error
     if reply.status in {404, 405}:
         return MethodNotFoundError(f"Nothing at this address speaks A2A (HTTP {reply.status})")
-    if reply.status in {401, 403, 413, 429, 503}:
+    if reply.status in {401, 403, 413, 429, 502, 503, 504}:
         return error_type(None, None, reply.status)()
     raise ReplyMalformed(f"The agent answered with HTTP status {reply.status}", excerpt)
 

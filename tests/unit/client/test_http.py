@@ -8,7 +8,14 @@ import pytest
 
 from dragoman import TransportError, connect
 from dragoman.client import NoUsableInterface
-from dragoman.errors import ConnectFailed, InvalidRequestError, MethodNotFoundError, ReplyMalformed, TimedOut
+from dragoman.errors import (
+    ConnectFailed,
+    InvalidRequestError,
+    MethodNotFoundError,
+    ReplyMalformed,
+    TimedOut,
+    UnavailableError,
+)
 from dragoman.types import GetTaskRequest, SubscribeToTaskRequest
 from tests.unit.client.scripted import (
     Answer,
@@ -195,7 +202,7 @@ NONSENSE = [
     plain(b"{}"),
     plain(b'{"jsonrpc":"2.0","id":1,"result":{"id":7}}'),
     plain(b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000),
-    plain(b"bad gateway", 502, content_type="text/html"),
+    plain(b"broken", 500, content_type="text/html"),
     plain(b"", 204),
 ]
 
@@ -209,6 +216,18 @@ async def test_what_is_no_answer_is_malformed(agent: Script, answer: Answer) -> 
             await client.get_task(GET)
         with pytest.raises(ReplyMalformed):
             await client.ask("go")
+
+
+@pytest.mark.parametrize(("field", "seconds"), [("7", 7.0), ("soon", None), ("", None)])
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_an_agent_that_cannot_answer_now_says_when(
+    agent: Script, status: int, field: str, seconds: float | None
+) -> None:
+    agent.answers["GetTask"] = [plain(b"busy", status, content_type="text/html", retry_after=field)]
+    async with connect(agent.url) as client:
+        with pytest.raises(UnavailableError) as raised:
+            await client.get_task(GET)
+    assert raised.value.retry_after == seconds
 
 
 async def no_http(exchange: Exchange) -> None:
