@@ -37,7 +37,11 @@ def parameters_of(headers: dict[str, str], version: str) -> ServiceParameters:
 
 
 def _number(text: str) -> int | None:
-    """The number of an event; None for what cannot be one, as ids of other servers."""
+    """The number of an event; None for what cannot be one, as ids of other servers.
+
+    Who has it from protobuf may have it as 7.0.
+    """
+    text = text.removesuffix(".0")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else None
 
 

@@ -27,7 +27,13 @@ def test_both_names_are_read_and_that_of_server_sent_events_counts_first() -> No
     assert parameters_of({"a2a-last-event-id": "7", "last-event-id": "8"}, "1.0").last_event_id == 8
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "1.5", "+1", " 1", "\u0664", "\u00b2", "9" * 19, "9" * 5000, "2-x"])
+def test_a_number_may_be_said_as_protobuf_has_it() -> None:
+    assert parameters_of({"a2a-last-event-id": "7.0"}, "1.0").last_event_id == 7
+
+
+@pytest.mark.parametrize(
+    "text", [".0", "", "x", "-1", "1.5", "+1", " 1", "\u0664", "\u00b2", "9" * 19, "9" * 5000, "2-x"]
+)
 def test_what_is_no_number_of_an_event_says_nothing(text: str) -> None:
     assert parameters_of({"last-event-id": text}, "1.0") == ServiceParameters(version="1.0")
 
