@@ -20,7 +20,7 @@ from dragoman.testing.story import Narrator
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.task import TaskState
 from tests.cli.nursery import Nursery
-from tests.cli.program import Program, Ran
+from tests.cli.program import Program
 from tests.cli.test_serve import ECHO
 
 USED_WRONGLY = 2
@@ -293,18 +293,18 @@ async def test_a_store_is_looked_at_beside_its_server_and_not_changed(program: P
     async with program.started("serve", "echo.py", *options) as serving:
         while not (found := re.search(r"http://[\d.]+:\d+", line := await serving.line())):
             assert line, await serving.complaint()
-        exported: Ran | None = None
+        exported = b""
         for number in range(3):
             sent = await program.run("send", "-a", found[0], f"hello {number}")
             assert sent.code == 0, sent.err
-            checked, exported = await asyncio.gather(
+            checked, ran = await asyncio.gather(
                 program.run("store", "check", "served.db"), program.run("store", "export", "served.db")
             )
             assert checked.out == f"Tasks: {number + 1}\nProblems: 0\n"
-            assert exported.lines[-1]["end"]["tasks"] == number + 1
-        assert exported is not None
+            assert ran.lines[-1]["end"]["tasks"] == number + 1
+            exported = ran.out.encode()
         for words in (("vacuum", "served.db"), ("import", "served.db", "--merge")):
-            refused = await program.run("store", *words, stdin=exported.out.encode())
+            refused = await program.run("store", *words, stdin=exported)
             assert (refused.code, "in use by process" in refused.err) == (1, True)
         serving.send(signal.SIGINT)
         assert (await serving.ended()).code == 0
