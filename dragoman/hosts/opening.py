@@ -30,7 +30,9 @@ class Opening(asyncio.Protocol):
         self._site.connections.add(self)
         tls = transport.get_extra_info("ssl_object")
         self._timer = self._site.loop.call_later(self._site.limits.idle, transport.close)
-        if tls is not None and tls.selected_alpn_protocol() == "h2":
+        if self._site.closing:  # a handshake may have taken until now
+            transport.close()
+        elif tls is not None and tls.selected_alpn_protocol() == "h2":
             self._become_http2()
 
     def data_received(self, data: bytes) -> None:

@@ -2,13 +2,13 @@
 
 from asyncio import AbstractEventLoop, Task
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 
 from dragoman.hosts.binding import Receive, Scope, Send
 
-__all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Site"]
+__all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Site", "address"]
 
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -64,3 +64,11 @@ class Site:
         self.tasks: set[Task[None]] = set()
         """One for each request in flight."""
         self.closing = False
+
+
+def address(name: Any) -> tuple[str, int | None] | None:
+    """A socket's name as ASGI has it: host and port, or the path of a Unix socket."""
+    if isinstance(name, tuple):
+        host, port = cast("tuple[str, int]", name)[:2]
+        return host, port
+    return (name, None) if isinstance(name, str) and name else None

@@ -11,15 +11,18 @@ from typing import Any, cast
 import httptools
 
 from dragoman.hosts.binding import Scope
-from dragoman.hosts.http1.heads import plain_answer, split_target
+from dragoman.hosts.http1.heads import expects_word, plain_answer, split_target
 from dragoman.hosts.http1.request import Http1Request
-from dragoman.hosts.site import Site
+from dragoman.hosts.site import Site, address
 
-__all__ = ["Http1", "address"]
+__all__ = ["Http1"]
 
 LINGER = 2.0
 """Seconds in which the rest of an unwanted body is thrown away, so that its sender sees the answer before the end."""
 MOST_LINGERED = 4 * 1024 * 1024
+MOST_WAITING = 256
+"""Requests that wait for their turn; one read may bring thousands."""
+VERSIONS = frozenset({"1.0", "1.1"})
 UPGRADE = frozenset({b"upgrade", b"connection", b"http2-settings"})
 """Fields that ask for another protocol."""
 ASGI = {"version": "3.0", "spec_version": "2.4"}
@@ -56,6 +59,9 @@ class Http1(asyncio.Protocol):
         self._target = b""
         self._headers: list[tuple[bytes, bytes]] = []
         self._head_bytes = 0
+        self._head_fields = 0
+        self._quiet = 0
+        """Bytes since the parser said something: it keeps a field until it has seen the end of it."""
         self._reading_head = False
         self._paused = False
         self._since = 0.0
@@ -89,6 +95,13 @@ class Http1(asyncio.Protocol):
             if self._lingered > MOST_LINGERED:
                 self._transport.abort()
             return
+        rest: bytes | None = data
+        while rest is not None:
+            rest = self._feed(rest)
+
+    def _feed(self, data: bytes) -> bytes | None:
+        """What is still to be fed; None if that is all."""
+        self._quiet += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as error:
@@ -96,21 +109,25 @@ class Http1(asyncio.Protocol):
                 raise
             self._refuse(error.__context__.status)
         except httptools.HttpParserUpgrade as upgrade:
-            self._stay(data[upgrade.args[0] :])
+            return self._stay(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(400)
+        else:
+            if self._quiet > self._limits.max_head_bytes:
+                self._refuse(431)
+        return None
 
-    def _stay(self, rest: bytes) -> None:
+    def _stay(self, rest: bytes) -> bytes | None:
         """No protocol is changed to: the request is read again as if it had not asked (RFC 9110 section 7.8)."""
         method = self._parser.get_method()
         if method == b"CONNECT":
             self._refuse(405)
-            return
+            return None
         lines = [b"%b %b HTTP/%b" % (method, self._target, self._parser.get_http_version().encode())]
         lines += [b"%b: %b" % field for field in self._headers if field[0] not in UPGRADE]
         lines += [b"connection: close" for name, value in self._headers if name == b"connection" and b"close" in value]
         self._parser = httptools.HttpRequestParser(self)
-        self.data_received(b"\r\n".join([*lines, b"", b""]) + rest)
+        return b"\r\n".join([*lines, b"", b""]) + rest
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- all the same why
         self.site.connections.discard(self)
@@ -133,7 +150,7 @@ class Http1(asyncio.Protocol):
     # What the parser tells.
 
     def on_message_begin(self) -> None:
-        self._target, self._headers, self._head_bytes = b"", [], 0
+        self._target, self._headers, self._head_bytes, self._head_fields = b"", [], 0, 0
         self._reading_head = True
         if self._current is None:
             self._since = self._loop.time()
@@ -143,22 +160,33 @@ class Http1(asyncio.Protocol):
         self._count(len(part))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        self._head_fields += 1
         self._count(len(name) + len(value))
+        if self._reading_head:  # what stands behind the body is no part of the head (RFC 9110 section 6.5.1)
+            self._headers.append((name.lower(), value))
 
     def _count(self, size: int) -> None:
+        self._quiet = 0
         self._head_bytes += size
-        if self._head_bytes > self._limits.max_head_bytes or len(self._headers) > self._limits.max_header_fields:
+        if self._head_bytes > self._limits.max_head_bytes or self._head_fields > self._limits.max_header_fields:
             raise _Refused(431)
 
     def on_headers_complete(self) -> None:
+        self._quiet = 0
         if self._parser.should_upgrade():
             return
         self._reading_head = False
         version = self._parser.get_http_version()
-        request = Http1Request(
-            self, self._scope(version), keep_alive=self._parser.should_keep_alive(), expects=self._expects(version)
-        )
+        if version not in VERSIONS:
+            raise _Refused(505)
+        if len(self._waiting) >= MOST_WAITING:
+            raise _Refused(503)
+        try:
+            expects = expects_word(self._headers, version)
+            scope = self._scope(version)
+        except ValueError:
+            raise _Refused(400) from None
+        request = Http1Request(self, scope, keep_alive=self._parser.should_keep_alive(), expects=expects)
         self._incoming = request
         if self._current is None:
             self._start(request)
@@ -167,14 +195,12 @@ class Http1(asyncio.Protocol):
             self._balance()
 
     def _scope(self, version: str) -> Scope:
-        method = self._parser.get_method()
-        try:
-            path, raw_path, query = split_target(self._target)
-        except ValueError:
-            raise _Refused(400) from None
+        path, raw_path, query, authority = split_target(self._target)
+        if authority is not None:  # it goes before the field (RFC 9112 section 3.2.2)
+            self._headers = [(b"host", authority), *(field for field in self._headers if field[0] != b"host")]
         scope = self._about.copy()
         scope["http_version"] = version
-        scope["method"] = method.decode("ascii")
+        scope["method"] = self._parser.get_method().decode("ascii")
         scope["path"] = path
         scope["raw_path"] = raw_path
         scope["query_string"] = query
@@ -182,20 +208,9 @@ class Http1(asyncio.Protocol):
         scope["state"] = self.site.state.copy()
         return scope
 
-    def _expects(self, version: str) -> bool:
-        """Whether the caller waits for word before it sends the body (RFC 9110 section 10.1.1)."""
-        hosts, expects = 0, False
-        for name, value in self._headers:
-            if name == b"host":
-                hosts += 1
-            elif name == b"expect":
-                expects = value.lower() == b"100-continue"
-        if hosts != 1 and (hosts or version == "1.1"):
-            raise _Refused(400)  # RFC 9112 section 3.2
-        return expects and version == "1.1"
-
     def on_body(self, data: bytes) -> None:
         assert self._incoming is not None
+        self._quiet = 0
         self._incoming.body_came(data)
         self._balance()
 
@@ -226,7 +241,7 @@ class Http1(asyncio.Protocol):
         self._current = None
         self._since = self._loop.time()
         if not request.keep_alive or self.site.closing:
-            self._end(whole=request.complete and not self._refusal)
+            self._end(whole=request.complete and not self._refusal and not self._waiting)
         elif self._waiting:
             self._start(self._waiting.popleft())
             self._balance()
@@ -242,8 +257,8 @@ class Http1(asyncio.Protocol):
     # What the server asks.
 
     def close_gently(self) -> None:
-        if self._current is None:
-            self._transport.close()
+        if self._current is None and not self._refusal:
+            self._close()
 
     def abort(self) -> None:
         self._transport.abort()
@@ -286,16 +301,34 @@ class Http1(asyncio.Protocol):
         """Closes: at once if the request was read whole, else when its sender has had time to see the answer."""
         self._refusal = self._refusal or 400
         if whole or not self._transport.can_write_eof():
-            self._transport.close()
+            self._close()
             return
         self._paused = True
         self._incoming = None
         self._waiting.clear()
         self._balance()
         self._transport.write_eof()
+        self._let_go(0, 0.0)
+
+    def _close(self) -> None:
+        if not self._transport.is_closing():  # of TLS, one that is closed twice cannot be aborted any more
+            self._transport.close()
+            self._let_go(0, 0.0)
+
+    def _let_go(self, left: int, since: float) -> None:
+        """Waits as long as the caller takes what was written, of which `left` bytes were left at `since`.
+
+        One that takes nothing for as long as `stall` is cut; one that took all has a little time to close.
+        """
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(LINGER, self._transport.abort)
+        loop, now, size = self._loop, self._loop.time(), self._transport.get_write_buffer_size()
+        if size and (size != left or now - since < self._limits.stall):
+            self._timer = loop.call_later(LINGER, self._let_go, size, since if size == left else now)
+        else:
+            # A transport that closes does so by itself when it can, and one of TLS has sent more than it counts.
+            closing = not size and self._transport.is_closing()
+            self._timer = loop.call_later(self._limits.stall if closing else LINGER, self._transport.abort)
 
     def _look(self) -> None:
         """Ends a connection that is idle, slow with a head, or does not take its answer, for too long."""
@@ -309,14 +342,6 @@ class Http1(asyncio.Protocol):
             self.refuse(408)
             return
         elif since >= limits.idle:
-            self._transport.close()
+            self._close()
             return
         self._timer = self._loop.call_later(min(limits.head_timeout, limits.idle), self._look)
-
-
-def address(name: Any) -> tuple[str, int | None] | None:
-    """A socket's name as ASGI has it: host and port, or the path of a Unix socket."""
-    if isinstance(name, tuple):
-        host, port = cast("tuple[str, int]", name)[:2]
-        return host, port
-    return (name, None) if isinstance(name, str) and name else None

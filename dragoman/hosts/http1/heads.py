@@ -1,6 +1,7 @@
 """Heads of requests and answers, as HTTP/1.1 writes them (RFC 9112)."""
 
 import http
+import re
 import time
 from collections.abc import Iterable
 from email.utils import formatdate
@@ -8,7 +9,10 @@ from urllib.parse import unquote_to_bytes
 
 from httptools import parse_url
 
-__all__ = ["NO_BODY", "answer_head", "date_line", "plain_answer", "split_target"]
+__all__ = ["AUTHORITY", "NO_BODY", "answer_head", "date_line", "expects_word", "plain_answer", "split_target"]
+
+AUTHORITY = re.compile(rb"(?:\[[0-9A-Za-z:.%\-_~]+\]|[!$%&'()*+,\-.0-9;=A-Z_a-z~]*)(?::[0-9]*)?").fullmatch
+"""Host and port (RFC 3986 section 3.2), either of them perhaps empty, and no user information."""
 
 NO_BODY = frozenset({204, 304})
 """Statuses whose answers have no body, and say nothing of its length (RFC 9110 section 6.4.1)."""
@@ -57,22 +61,53 @@ def plain_answer(status: int, further: bytes = b"") -> bytes:
     return answer_head(status, headers, further) + text
 
 
-def split_target(target: bytes) -> tuple[str, bytes, bytes]:
-    """Path, path as it was sent, and query of a request target in origin, absolute or asterisk form.
+def expects_word(fields: Iterable[tuple[bytes, bytes]], version: str) -> bool:
+    """Whether the caller waits for word before it sends the body (RFC 9110 section 10.1.1).
+
+    Raises:
+        ValueError: there is not one host (RFC 9112 section 3.2), or the body's coding is another than the version's own
+            chunks: whoever stands between may have seen another end of it (section 6.1).
+    """
+    hosts, expects = 0, False
+    for name, value in fields:
+        if name == b"host":
+            hosts += 1
+            if not AUTHORITY(value):
+                raise ValueError("the host is none")
+        elif name == b"expect":
+            expects = value.lower() == b"100-continue"
+        elif name == b"transfer-encoding" and (version == "1.0" or value.lower() != b"chunked"):
+            raise ValueError("this coding is not understood")
+    if hosts != 1 and (hosts or version == "1.1"):
+        raise ValueError("there has to be one host")
+    return expects and version == "1.1"
+
+
+def split_target(target: bytes) -> tuple[str, bytes, bytes, bytes | None]:
+    """Path, path as it was sent, query and authority of a request target in origin, absolute or asterisk form; only
+    the absolute form has an authority.
 
     Raises:
         ValueError: it is in none of them.
     """
+    authority = None
     if target[:1] == b"/":
         raw, _, query = target.partition(b"?")
         query = query.partition(b"#")[0]
     elif target == b"*":
         raw, query = b"*", b""
     else:
-        try:
-            url = parse_url(target)
-        except Exception as error:  # httptools raises its own, which is no ValueError
-            raise ValueError("the request target is no URL") from error
-        raw, query = url.path or b"/", url.query or b""
+        raw, query, authority = _absolute(target)
     path = unquote_to_bytes(raw) if b"%" in raw else raw
-    return path.decode("utf-8", "replace"), raw, query
+    return path.decode("utf-8", "replace"), raw, query, authority
+
+
+def _absolute(target: bytes) -> tuple[bytes, bytes, bytes]:
+    try:
+        url = parse_url(target)
+    except Exception as error:  # httptools raises its own, which is no ValueError
+        raise ValueError("the request target is no URL") from error
+    if url.schema.lower() not in {b"http", b"https"} or url.userinfo or not url.host:
+        raise ValueError("the request target is no URL of HTTP")
+    host = b"[%b]" % url.host if b":" in url.host else url.host
+    return url.path or b"/", url.query or b"", b"%b:%d" % (host, url.port) if url.port else host

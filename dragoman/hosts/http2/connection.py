@@ -4,7 +4,6 @@ import asyncio
 from asyncio import TimerHandle, Transport
 from typing import Any, cast
 
-from dragoman.hosts.http1.connection import address
 from dragoman.hosts.http2 import frames
 from dragoman.hosts.http2.frames import CANCEL, ENHANCE_YOUR_CALM, NO_ERROR, ConnectionFault
 from dragoman.hosts.http2.guard import Guard
@@ -13,7 +12,7 @@ from dragoman.hosts.http2.outlet import DEFAULT_WINDOW, Outlet
 from dragoman.hosts.http2.receiver import Receiver
 from dragoman.hosts.http2.requests import Requests
 from dragoman.hosts.http2.settings import INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE
-from dragoman.hosts.site import Site
+from dragoman.hosts.site import Site, address
 
 __all__ = ["Http2"]
 
@@ -106,7 +105,7 @@ class Http2(asyncio.Protocol):
         if self.over or self._receiver.closing:
             return
         self._receiver.closing = True
-        self.outlet.write(frames.goaway(self._receiver.last, NO_ERROR, "closing"))
+        self.outlet.write(frames.goaway(self._receiver.answered, NO_ERROR, "closing"))
         self._leave()
 
     def abort(self) -> None:
@@ -128,7 +127,7 @@ class Http2(asyncio.Protocol):
     def _end(self, code: int, reason: str) -> None:
         if self.over:
             return
-        self.outlet.write(frames.goaway(self._receiver.last, code, reason))
+        self.outlet.write(frames.goaway(self._receiver.answered, code, reason))
         self._linger()
 
     def _linger(self) -> None:
@@ -146,12 +145,17 @@ class Http2(asyncio.Protocol):
             self._transport.close()
 
     def _let_go(self, end: float) -> None:
-        """Waits for the peer to take what was written, `end` at the latest, and a little for it to close."""
-        loop = self._site.loop
-        if loop.time() < end and self._transport.get_write_buffer_size():
+        """Waits for the peer to take what was written, `end` at the latest, and a little for it to close.
+
+        A transport that closes does so by itself when it can, and one of TLS has more left to send than it counts.
+        """
+        loop, transport = self._site.loop, self._transport
+        if loop.time() < end and transport.get_write_buffer_size():
             self._timer = loop.call_later(self._limits.linger, self._let_go, end)
+        elif transport.is_closing():
+            self._timer = loop.call_later(max(end - loop.time(), self._limits.linger), transport.abort)
         else:
-            self._timer = loop.call_later(self._limits.linger, self._transport.abort)
+            self._timer = loop.call_later(self._limits.linger, transport.abort)
 
     # Times.
 

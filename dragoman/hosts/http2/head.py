@@ -4,6 +4,7 @@ import re
 from typing import Any, Final
 from urllib.parse import unquote
 
+from dragoman.hosts.http1.heads import AUTHORITY
 from dragoman.hosts.http2.fields import OF_A_CONNECTION, TOKEN, Field, FieldReader
 
 __all__ = ["Head", "HeadReader", "MalformedError", "check_trailers", "read_head"]
@@ -17,8 +18,6 @@ _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+").fullmatch
 _BAD_VALUE = re.compile(rb"[\0\r\n]|\A[ \t]|[ \t]\Z").search
 _TARGET = re.compile(rb"/[!-\"$-~]*|\*").fullmatch
 """Without a fragment, which is the client's own business."""
-_AUTHORITY = re.compile(rb"[!-?A-~]*").fullmatch
-"""No user information, so no at sign."""
 _DIGITS = re.compile(rb"[0-9]{1,18}").fullmatch
 
 _PSEUDO = frozenset({b":method", b":scheme", b":path", b":authority"})
@@ -101,7 +100,7 @@ def _with_host(headers: list[Field], authority: bytes | None) -> list[Field]:
     host = authority or (hosts[0] if hosts else None)
     if host is None:
         return headers
-    if not _AUTHORITY(host):
+    if not AUTHORITY(host):
         raise MalformedError("authority")
     return [(b"host", host), *(field for field in headers if field[0] != b"host")]
 

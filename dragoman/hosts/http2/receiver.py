@@ -56,6 +56,8 @@ class Receiver:
         self._prefaced = False
         self.last = 0
         """The highest stream that the peer has opened."""
+        self.answered = 0
+        """The highest that was or will be answered: of those above it GOAWAY says that nothing was done."""
         self.closing = False
         """New streams are not answered."""
         self.peer_leaves = False
@@ -207,14 +209,16 @@ class Receiver:
             self._trailers(number, block, end=end)
             return
         self.last = number
+        if not self.closing:
+            self.answered = number
         self._guard.opened += 1
         try:
             head = self._heads.head(block)
         except MalformedError as error:
             raise StreamFault(number, PROTOCOL_ERROR, str(error)) from None
         if self.closing:
-            return
-        if head is None:
+            self._guard.ignored.take()
+        elif head is None:
             self._guard.provoked.take()
             self._requests.decline(number, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, ended=end)
         elif head.method == "CONNECT":

@@ -35,6 +35,8 @@ class Requests:
         self._scope = scope
         self._running: set[Stream] = set()
         self._closed: OrderedDict[int, bool] = OrderedDict()
+        self._forgotten = 0
+        """The highest closed stream of which it is no longer known how."""
         self.when_empty: Callable[[], None] | None = None
         """Called whenever the last open stream has closed."""
 
@@ -135,8 +137,11 @@ class Requests:
                 stream.task.cancel()
 
     def was_dropped(self, number: int) -> bool | None:
-        """Of a closed stream: whether frames for it may come; None if nothing is remembered of it."""
-        return self._closed.get(number)
+        """Of a closed stream: whether frames for it may come; None if it cannot have been open.
+
+        Many may close while a frame is on its way: of those that are forgotten the best is believed.
+        """
+        return self._closed.get(number, True if number <= self._forgotten else None)
 
     def _close(self, stream: Stream, *, dropped: bool) -> None:
         if self.open.pop(stream.number, None) is not None:
@@ -147,4 +152,4 @@ class Requests:
     def _remember(self, number: int, *, dropped: bool) -> None:
         self._closed[number] = dropped
         if len(self._closed) > REMEMBERED:
-            self._closed.popitem(last=False)
+            self._forgotten = max(self._forgotten, self._closed.popitem(last=False)[0])

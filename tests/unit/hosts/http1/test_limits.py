@@ -6,6 +6,8 @@ import random
 import pytest
 
 from dragoman.hosts.binding import Receive, Scope, Send
+from dragoman.hosts.http1 import connection
+from dragoman.hosts.site import Connection
 from tests.unit.hosts.http1.serving import answer, body_of, echo, request, serving, status_of, whole
 
 CLOSE = "connection: close"
@@ -108,6 +110,104 @@ async def test_when_the_server_closes_idle_connections_end_and_answers_are_finis
         reply = await reader.read()
     assert body_of(reply) == b"done"
     assert b"connection: close" in reply
+
+
+ENDLESS = {
+    "a value": b"POST / HTTP/1.1\r\nhost: x\r\na: ",
+    "a name": b"POST / HTTP/1.1\r\nhost: x\r\na",
+    "what a chunk adds": request("/", b"", "POST", "transfer-encoding: chunked", length=False) + b"3;",
+    "a value behind the body": request("/", b"", "POST", "transfer-encoding: chunked", length=False) + b"0\r\na: ",
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_what_does_not_end_is_refused_while_it_comes(what: str) -> None:
+    async with serving(echo, max_head_bytes=10_000) as served, served.caller() as (reader, writer):
+        writer.write(ENDLESS[what])
+        for _ in range(15):
+            await writer.drain()
+            writer.write(b"b" * 1000)
+            await asyncio.sleep(0)
+        assert status_of(await reader.read()) == 431
+
+
+async def test_many_fields_behind_a_body_are_refused() -> None:
+    head = request("/", b"", "POST", "transfer-encoding: chunked", length=False)
+    async with serving(echo, max_header_fields=10) as served:
+        assert status_of(await served.said(head + b"0\r\n" + b"a: b\r\n" * 10 + b"\r\n")) == 431
+
+
+async def test_a_large_body_may_come_in_large_and_small_parts() -> None:
+    async with serving(echo, max_head_bytes=1000) as served:
+        reply = await served.said(request("/", bytes(300_000), "POST", CLOSE))
+        chunks = b"".join(b"%x\r\n%b\r\n" % (size, b"x" * size) for size in (1, 5000, 200_000))
+        head = request("/", b"", "POST", CLOSE, "transfer-encoding: chunked", length=False)
+        in_chunks = await served.said(head + chunks + b"0\r\n\r\n")
+    assert len(body_of(reply)) == len("POST / ") + 300_000
+    assert len(body_of(in_chunks)) == len("POST / ") + 205_001
+
+
+@pytest.mark.parametrize("lines", [(), ("connection: upgrade", "upgrade: x")], ids=["plain", "upgrade"])
+async def test_only_so_many_requests_wait_for_their_turn(lines: tuple[str, ...]) -> None:
+    begun, going = asyncio.Event(), asyncio.Event()
+
+    async def wait(_scope: Scope, _receive: Receive, send: Send) -> None:
+        begun.set()
+        await going.wait()
+        await answer(send, b"")
+
+    async with serving(wait) as served, served.caller() as (reader, writer):
+        writer.write(request("/", b"", "GET", *lines, length=False) * 700)
+        await begun.wait()
+        assert len(served.site.tasks) == 1
+        going.set()
+        reply = await reader.read()
+    assert reply.count(b"HTTP/1.1 200") == 257
+    assert reply.count(b"HTTP/1.1 503") == 1
+
+
+async def large(_scope: Scope, receive: Receive, send: Send) -> None:
+    await whole(receive)
+    await answer(send, bytes(16_000_000))
+
+
+class Watched(set[Connection]):
+    """Says when one was lost that had begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = asyncio.Event()
+
+    def discard(self, element: object) -> None:
+        if isinstance(element, connection.Http1):
+            self.lost.set()
+        super().discard(element)
+
+
+@pytest.mark.parametrize("lines", [(CLOSE,), ()], ids=["closing", "idle"])
+async def test_a_caller_who_does_not_take_the_end_of_an_answer_is_cut_in_the_end(
+    lines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LINGER", 0.01)
+    connections = Watched()
+    async with serving(large, stall=0.05, idle=0.05, head_timeout=0.05) as served, served.caller() as (_, writer):
+        served.site.connections = connections
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] -- a socket's
+        writer.write(request("/", b"", "GET", *lines))
+        await asyncio.wait_for(connections.lost.wait(), 5)
+
+
+@pytest.mark.parametrize("garbage", [b"", b"nonsense\r\n\r\n"], ids=["closing", "lingering"])
+async def test_a_caller_who_takes_the_end_of_an_answer_slowly_has_all_of_it(
+    garbage: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LINGER", 0.01)
+    async with serving(large) as served, served.caller() as (reader, writer):
+        writer.write(request("/", b"", "GET", CLOSE) + garbage)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] -- a socket's
+        asyncio.get_running_loop().call_later(0.2, writer.transport.resume_reading)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] -- a socket's
+        assert len(await reader.read()) == 16_000_000
 
 
 WORDS = (

@@ -44,6 +44,20 @@ async def test_a_gentle_close_answers_what_was_begun_and_nothing_after() -> None
         await gone(server)
 
 
+async def test_what_is_said_to_be_answered_does_not_grow_while_a_connection_closes() -> None:
+    """A client may have sent the rest again elsewhere."""
+    async with serving(forever) as server, server.peer() as peer:
+        await peer.write(peer.head(1, GET))
+        assert await peer.alive()
+        server.connections[0].close_gently()
+        await peer.write(peer.head(3, GET), frame(h2.PING, 0, 1, bytes(8)))
+        farewells = [found for found in await peer.rest() if found.kind == h2.GOAWAY]
+        assert [(found.payload[:4], found.code) for found in farewells] == [
+            (b"\0\0\0\1", h2.NO_ERROR),
+            (b"\0\0\0\1", h2.PROTOCOL_ERROR),
+        ]
+
+
 async def test_a_gentle_close_is_at_once_when_nothing_is_open() -> None:
     async with serving(hello) as server, server.peer() as peer:
         await peer.get(1)

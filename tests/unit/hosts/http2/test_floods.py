@@ -90,6 +90,14 @@ async def test_a_flood_ends_its_connection_and_no_other(what: str) -> None:
         assert (await other.get(1, "/quick"))[1] == b"quick"
 
 
+async def test_streams_that_are_opened_towards_a_connection_that_closes_are_counted() -> None:
+    async with serving(forever, frozen=True) as server, server.peer() as peer:
+        await peer.write(frame(h2.HEADERS, WHOLE, 1, OPEN), h2.goaway(0, 0))
+        await peer.next(h2.GOAWAY)
+        await peer.write(*[frame(h2.HEADERS, WHOLE, 2 * number + 1, OPEN) for number in range(1, 1500)])
+        assert await peer.fault() == h2.ENHANCE_YOUR_CALM
+
+
 @pytest.mark.parametrize("what", ["pings", "settings", "priorities", "empty data", "updates of the connection"])
 async def test_what_is_within_the_allowance_is_no_flood(what: str) -> None:
     async with serving(forever, frozen=True) as server, server.peer() as peer:

@@ -183,6 +183,17 @@ async def test_what_was_on_its_way_when_the_server_reset_a_stream_is_forgiven() 
         assert (await peer.get(3))[1] == b"hello"
 
 
+@pytest.mark.parametrize("kind", [h2.DATA, h2.HEADERS])
+async def test_however_many_streams_have_closed_since_then(kind: int) -> None:
+    async with serving(hello) as server, server.peer() as peer:
+        await opened(peer)
+        assert (await peer.next(h2.RST_STREAM)).code == h2.NO_ERROR
+        for stream in range(3, 700, 2):
+            await peer.get(stream)
+        await peer.write(frame(h2.DATA, 0, 1, b"x") if kind == h2.DATA else peer.head(1, [("some", "trailer")]))
+        assert await peer.alive()
+
+
 async def test_what_is_unknown_or_of_no_consequence_is_passed_over() -> None:
     async with serving(hello) as server, server.peer() as peer:
         await peer.write(
