@@ -81,7 +81,7 @@ class WatchedStore:
 
     def hold(self) -> None:
         """Commits wait from now on."""
-        self._gate = asyncio.Event()
+        self._gate = self._gate or asyncio.Event()
 
     async def held(self) -> None:
         """Returns when a commit waits; each time for another one."""

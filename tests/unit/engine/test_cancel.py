@@ -1,7 +1,7 @@
 """Cancellation: exactly one end, nothing after it, and a while to clean up."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from dragoman.types.requests import CancelTaskRequest
 from dragoman.types.task import Task, TaskState
 from tests.unit.engine.stage import CALL, Stage, bounded, send, settle, staged, texts
+from tests.unit.engine.takeover import taken_over
 
 
 async def cancel(stage: Stage, task_id: str) -> Task:
@@ -174,8 +175,11 @@ async def test_an_unknown_task_cannot_be_canceled(stage: Stage) -> None:
         await cancel(stage, "unknown")
 
 
-@given(steps=st.lists(st.sampled_from(["end", "cancel", "fail", "text", "post", "pass"]), min_size=2, max_size=8))
-@settings(max_examples=150, deadline=None)
+STEPS = ["end", "cancel", "fail", "text", "post", "take", "remember", "hold", "release", "takeover", "pass"]
+
+
+@given(steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=10))
+@settings(max_examples=300, deadline=None)
 def test_whatever_races_there_is_one_end_and_nothing_after_it(steps: list[str]) -> None:
     asyncio.run(race(steps))
 
@@ -190,12 +194,17 @@ async def race(steps: list[str]) -> None:
         for step in [*steps, "cancel"]:
             if step == "pass":
                 await asyncio.sleep(0)
+            elif step in ("hold", "release"):
+                getattr(stage.store, step)()
             else:
                 started.append(asyncio.ensure_future(done(step, stage, task.id, run)))
+        stage.store.release()
         results = await asyncio.gather(*started, return_exceptions=True)
         ended = await stage.ended(task.id)
         log = await stage.log(task.id)
         assert await ends(stage, task.id) == [ended.state]
+        await settle()
+        assert await stage.log(task.id) == log
     assert all(not isinstance(one, Exception) or isinstance(one, DragomanError | RunOver) for one in results)
     assert {one.state for one in results if isinstance(one, Task) and one.state.terminal} <= {ended.state}
     said = "".join(artifact.text for artifact in ended.artifacts)
@@ -203,14 +212,16 @@ async def race(steps: list[str]) -> None:
 
 
 def done(step: str, stage: Stage, task_id: str, run: ScriptedRun) -> Coroutine[Any, Any, Any]:
-    match step:
-        case "end":
-            return run.end()
-        case "fail":
-            return run.fail(RuntimeError("planned"))
-        case "text":
-            return run.text("x")
-        case "post":
-            return stage.service.send_message(send("more", immediately=True, task_id=task_id), CALL)
-        case _:
-            return cancel(stage, task_id)
+    """The step as something to await; a run that was taken over has no part in it any more."""
+    message = send("more", immediately=True, task_id=task_id)
+    steps: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
+        "end": run.end,
+        "fail": lambda: run.fail(RuntimeError("planned")),
+        "text": lambda: run.text("x"),
+        "take": lambda: run.do(lambda turn: turn.receive(wait=True)),
+        "remember": lambda: run.remember("step", 1),
+        "post": lambda: stage.service.send_message(message, CALL),
+        "takeover": lambda: taken_over(stage, task_id),
+        "cancel": lambda: cancel(stage, task_id),
+    }
+    return steps[step]()
