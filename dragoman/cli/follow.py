@@ -12,6 +12,7 @@ from dragoman.client.wire import encode, encode_event
 from dragoman.errors import TransportError
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
+from dragoman.types.reliable import unnumbered
 from dragoman.types.requests import GetTaskRequest
 from dragoman.types.task import Task
 
@@ -55,26 +56,27 @@ async def poll(
 async def play(invocation: Invocation, events: AsyncGenerator[StreamEvent, None]) -> Outcome:
     """Takes the events as they come and shows them where they are to be shown live.
 
-    Stops at a Message or a settled state. A stream that breaks or ends early is no failure as long as the task is
-    known, since other ways can go on from there.
+    Stops at a Message or a question; what comes after an end is the whole task, if anything. A stream that breaks or
+    ends early is no failure as long as the task is known, since other ways can go on from there.
 
     Raises:
         A2AError: the agent ended the stream with an error.
         TransportError: the stream broke before the first event.
     """
+    outcome = Outcome(settled=False)
     try:
         async with aclosing(events):
             async for event in events:
-                outcome = _taken(invocation, event)
-                if outcome.settled:
-                    return outcome
+                outcome = _taken(invocation, unnumbered(event))
+                if outcome.settled and not (invocation.state is not None and invocation.state.terminal):
+                    break
     except TransportError as error:
         if invocation.task_id is None:
             raise
         invocation.out.debug(f"the stream broke: {error}")
-    if invocation.task_id is None:
+    if not outcome.settled and invocation.task_id is None:
         raise TransportError("the stream ended before it said anything")
-    return Outcome(settled=False)
+    return outcome
 
 
 def _taken(invocation: Invocation, event: StreamEvent) -> Outcome:

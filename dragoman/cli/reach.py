@@ -83,17 +83,27 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
         f"interface: {interface.protocol_binding} {interface.protocol_version} {interface.url}"
         + (f" (tenant {interface.tenant})" if interface.tenant else "")
     )
-    wire = Wire(_transport(invocation), invocation.out, attachment, _parameters(invocation))
+    parameters = _parameters(invocation)
+    # What the client names itself joins them.
+    extensions = tuple(filter(None, map(str.strip, parameters.pop("a2a-extensions", "").split(","))))
+    wire = Wire(_transport(invocation), invocation.out, attachment, parameters)
     over_grpc = interface.protocol_binding == GRPC
     invocation.code_of = lambda error: (
         code_of(error, interface.protocol_binding) if wire.answered or over_grpc else None
     )
     narrowed = msgspec.structs.replace(card, supported_interfaces=(_with_scheme(card, interface),))
     # What the wire adds to requests over HTTP goes into the metadata of gRPC.
-    headers = {**_parameters(invocation), **attachment.headers} if over_grpc else {}
-    verify = not invocation.settings.insecure
+    headers = {**parameters, **attachment.headers} if over_grpc else {}
+    settings = invocation.settings
     try:
-        async with connect(narrowed, http=wire, headers=headers, verify=verify) as client:
+        async with connect(
+            narrowed,
+            http=wire,
+            headers=headers,
+            extensions=extensions,
+            verify=not settings.insecure,
+            poll_interval=settings.poll_interval,
+        ) as client:
             yield Reached(card, interface, client)
     finally:
         await wire.aclose()

@@ -39,9 +39,9 @@ async def deliver(invocation: Invocation, parts: tuple[Part, ...]) -> None:
 
 
 async def _over_stream(invocation: Invocation, agent: Reached, request: SendMessageRequest) -> None:
-    """A stream serves the wait; where it ends early, polls go on."""
-    streamed = SendMessageRequest(message=request.message, metadata=request.metadata)
-    outcome = await play(invocation, agent.client.send_streaming_message(streamed))
+    """A stream serves the wait, and after cuts what makes up for it."""
+    events = agent.client.stream(request.message, request_metadata=request.metadata or {})
+    outcome = await play(invocation, events)
     if outcome.settled and invocation.settings.stream:
         finish(invocation, None, wrapped=True)
     elif outcome.snapshot is not None:

@@ -1,10 +1,10 @@
-"""How the program waits for a task: by polls that grow apart, and by streams that fall back to polls."""
+"""How the program waits for a task where there is no stream: by polls that grow apart."""
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator
 
-from dragoman.errors import InternalError, TransportError, UnavailableError
+from dragoman.errors import InternalError, ReplyMalformed, TransportError, UnavailableError
 from dragoman.types.task import Task
 
 __all__ = ["delays", "until_settled"]
@@ -33,21 +33,29 @@ async def until_settled(
 ) -> Task:
     """The task once it is terminal or interrupted, read by polls; each poll's task goes to `seen`.
 
-    A state that is none of those, an unspecified one included, counts as in flight.
+    A state that is none of those, an unspecified one included, counts as in flight. An agent that cannot be reached, or
+    is not available, is tried for as long as it takes, and not before it wants to be; how long that may be is the
+    caller's to say.
 
     Raises:
-        A2AError: the agent refused the poll, or failed to answer three in a row.
-        TransportError: three polls in a row failed.
+        A2AError: the agent refused the poll, or broke over three in a row.
+        ReplyMalformed: three answers in a row made no sense.
     """
-    failures = 0
+    failures, wish = 0, 0.0
     for gap in delays(interval):
-        await sleep(gap)
+        await sleep(max(gap, wish))
+        wish = 0.0
         try:
             task = await fetch()
-        except (TransportError, UnavailableError, InternalError):
+        except (InternalError, ReplyMalformed):
             failures += 1
             if failures == _PATIENCE:
                 raise
+            continue
+        except UnavailableError as error:
+            wish = error.retry_after or 0.0
+            continue
+        except TransportError:
             continue
         failures = 0
         seen(task)

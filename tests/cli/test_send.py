@@ -299,6 +299,31 @@ async def test_a_cut_stream_is_followed_by_polls(bound: ScriptedAgent, program: 
     assert bound.calls("GetTask")
 
 
+RELIABLE = "https://dragoman.dev/extensions/reliable/v1"
+
+
+async def test_a_message_whose_stream_is_cut_at_once_is_sent_again_to_who_knows_it_again(
+    bound: ScriptedAgent, program: Program
+) -> None:
+    bound.card_extra = {"capabilities": {"streaming": True, "extensions": [{"uri": RELIABLE}]}}
+    bound.cut_after = 0
+    ran = await program.run("send", "hello", "--poll-interval", "50ms", "--svc-param", "A2A-Extensions: urn:mine")
+    assert ran.code == 0, ran.err
+    assert ran.fields["State"] == ["TASK_STATE_COMPLETED"]
+    first, second = bound.sends
+    assert first.params["message"] == second.params["message"]
+    assert first.headers["a2a-extensions"] == f"urn:mine, {RELIABLE}"
+
+
+async def test_a_message_whose_stream_is_cut_at_once_is_not_sent_to_who_does_not(
+    agent: ScriptedAgent, program: Program
+) -> None:
+    agent.cut_after = 0
+    ran = await program.run("send", "hello", "--poll-interval", "50ms")
+    assert ran.code == 1
+    assert len(agent.sends) == 1
+
+
 @pytest.mark.row("A2ACLI_OUT_006")
 async def test_a_detached_send_gives_ids_that_work(agent: ScriptedAgent, program: Program) -> None:
     agent.script = always((state("WORKING", delay=60),))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.waiting import delays, until_settled
-from dragoman.errors import TaskNotFoundError, TransportError
+from dragoman.errors import ReplyMalformed, TaskNotFoundError, TransportError, UnavailableError
 from dragoman.types.task import Task, TaskState, TaskStatus
 from tests.cli.program import Program
 from tests.cli.scripted import Json, Refused, ScriptedAgent, Step, always, done, state
@@ -235,6 +235,25 @@ async def test_a_failed_poll_is_repeated() -> None:
     )
     assert task.state is TaskState.REJECTED
     assert len(slept) == 5
+
+
+async def test_an_agent_out_of_reach_is_polled_for_as_long_as_it_takes() -> None:
+    task, slept = await _waited(*[TransportError("cut"), UnavailableError()] * 10, TaskState.COMPLETED)
+    assert task.state is TaskState.COMPLETED
+    assert len(slept) == 21
+
+
+async def test_an_agent_is_not_polled_before_it_wants_to_be() -> None:
+    busy = UnavailableError()
+    busy.retry_after = 30.0
+    _, slept = await _waited(busy, TaskState.WORKING, TaskState.COMPLETED)
+    assert slept[1] == 30.0
+    assert slept[0] < slept[2] < 5
+
+
+async def test_answers_without_sense_end_the_wait() -> None:
+    with pytest.raises(ReplyMalformed):
+        await _waited(*[ReplyMalformed("nonsense")] * 3, TaskState.COMPLETED)
 
 
 async def test_what_the_agent_refuses_is_not_repeated() -> None:
