@@ -3,6 +3,7 @@
 #   make demo    installs, starts the echo agent, calls it over both bindings, shows the stored task
 #   make test    installs, then lint, format, types and every test (all that is checked before a merge)
 #   make check   the same without the official SDKs as peers
+#   make sim     plays SCHEDULES=5000 schedules of the simulation, and its broken twins
 #   make interop goes through all scenarios with the official SDKs, and writes the table in docs/interop.md
 #   make bench   compares with the official SDKs' servers; needs Linux
 #   make lock    compiles the locks anew, to the newest versions that the ranges allow
@@ -31,7 +32,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NODE_USE_SYSTEM_CA := 1
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: demo test check lint types interop bench lock docs proto peers clean
+.PHONY: demo test check lint types sim interop bench lock docs proto peers clean
 
 demo: .venv/ready
 	@$(BIN)/python -m scripts.demo
@@ -57,6 +58,12 @@ types: .venv/ready
 interop: .venv/ready peers
 	@$(BYTECODE)
 	@$(BIN)/python -m tests.interop
+
+SCHEDULES ?= 5000
+
+sim: .venv/ready
+	@$(BYTECODE)
+	@$(BIN)/python -m scripts.sim --schedules $(SCHEDULES)
 
 bench: .venv/ready .peers/py-1.3.0/ready .peers/js-1.3.0/ready
 	@$(BYTECODE)

@@ -39,6 +39,7 @@ class Surroundings:
         self.crashes = 0
         self.pauses = 0
         self.view: type[StoreView] = StoreView
+        self.bus: type[WiredBus] = WiredBus
 
 
 def context_of(process: str) -> Context:
@@ -70,7 +71,7 @@ class Host:
         self.gone: asyncio.Future[None] = around.loop.create_future()
         view = around.view(around.store, around.loop, around.random)
         view.crash, view.pause = self.die, self.pause
-        self._bus = WiredBus(around.wire)
+        self._bus = around.bus(around.wire)
         around.wire.join(self._bus, self.context)
         world = World(
             store=view,
@@ -126,7 +127,8 @@ class Host:
             A2AError: what it answered.
         """
         task = self._around.loop.create_task(work, context=self.context)
-        await asyncio.wait({task, self.gone}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {task, self.gone}
+        await asyncio.wait(either, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             if not self.gone.done():
                 task.cancel()

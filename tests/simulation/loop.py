@@ -60,8 +60,15 @@ class SeededLoop(asyncio.AbstractEventLoop):
         self._dead: set[str] = set()
         self._running = False
         self._generators: set[AsyncGenerator[Any, Any]] = set()
-        self.broken: list[dict[str, Any]] = []
+        self._tasks: set[asyncio.Task[Any]] = set()
+        """All that have not ended, those of the dead too: to be collected would wake them."""
+        self.broken: list[str] = []
         """What was reported as gone wrong, outside of every task that somebody waits for."""
+
+    @classmethod
+    def of(cls, random: Random) -> "SeededLoop":
+        """A loop for this randomness. It has no sockets, so to a type checker the class is never whole."""
+        return cls(random)
 
     # Processes.
 
@@ -179,10 +186,13 @@ class SeededLoop(asyncio.AbstractEventLoop):
     def create_task(
         self, coro: Work[T], *, name: str | None = None, context: contextvars.Context | None = None
     ) -> asyncio.Task[T]:
-        return asyncio.Task(coro, loop=self, name=name, context=context)
+        task = asyncio.Task(coro, loop=self, name=name, context=context)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        self.broken.append(context)
+        self.broken.append(f"{context['message']}: {context.get('exception')!r}")
 
     def is_running(self) -> bool:
         return self._running

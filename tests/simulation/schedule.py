@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import NamedTuple
 
+from dragoman.errors import A2AError
 from dragoman.types.json import Json
 from dragoman.types.task import TaskState
 from tests.faults.checker import Violation, violations
@@ -59,32 +60,28 @@ class _Defects(logging.Handler):
 
 
 def play(seed: int, twin: Twin | None = None) -> Outcome:
-    """Plays the schedule of this seed. The same seed gives the same schedule, as long as the code is the same."""
+    """Plays the schedule of this seed. The same seed gives the same schedule, as long as the code is the same.
+
+    What was running when it ended stays in memory; a process that has played ends with `os._exit`.
+    """
     random = Random(seed)
-    loop = SeededLoop(random)
+    loop = SeededLoop.of(random)
+    found: list[Violation] = []
     with _listening() as defects:
         schedule = _Schedule(loop, random, twin)
-        history, found = schedule.history, list[Violation]()
         try:
             loop.run_until_complete(schedule.run())
         except Deadlock as error:
             found.append(Violation("no end", "", str(error)))
-        found += [Violation("defect", "", defect) for defect in defects.found]
-        found += violations(history)
+        except (AssertionError, A2AError) as error:
+            found.append(Violation("surprise", "", repr(error)))
+        found += [Violation("defect", "", defect) for defect in (*defects.found, *loop.broken)]
+        found += violations(schedule.history)
         found += schedule.wrong_results()
-        around = schedule.around
-        acknowledged = [one for one in history.acknowledged if one.known_again]
-        return Outcome(
-            seed,
-            tuple(found),
-            tasks=len(history.kept),
-            events=history.events,
-            crashes=around.crashes,
-            pauses=around.pauses,
-            takeovers=around.store.takeovers,
-            fenced=around.store.fenced,
-            duplicates=len(acknowledged) - len(set(acknowledged)),
-        )
+        outcome = schedule.outcome(seed, found)
+        _ended.append(loop)
+        del schedule
+    return outcome
 
 
 class _Schedule:
@@ -128,6 +125,22 @@ class _Schedule:
     async def _settled(self) -> bool:
         return all(held.task.state.settled and not held.waiting for held in (await self.around.store.kept()).values())
 
+    def outcome(self, seed: int, found: list[Violation]) -> Outcome:
+        """What became of it, counted."""
+        around, history = self.around, self.history
+        acknowledged = [one for one in history.acknowledged if one.known_again]
+        return Outcome(
+            seed,
+            tuple(found),
+            tasks=len(history.kept),
+            events=history.events,
+            crashes=around.crashes,
+            pauses=around.pauses,
+            takeovers=around.store.takeovers,
+            fenced=around.store.fenced,
+            duplicates=len(acknowledged) - len(set(acknowledged)),
+        )
+
     def wrong_results(self) -> list[Violation]:
         """Tasks that were completed, and not with what was asked for."""
         found: list[Violation] = []
@@ -150,7 +163,7 @@ def _trouble(random: Random) -> Trouble:
 
 @contextmanager
 def _listening() -> Generator[_Defects]:
-    """Takes the engine's log, and lets nothing be collected in between: who has died must not be cleaned up after."""
+    """Takes the engine's log. Garbage is collected in between schedules only, so that chance alone decides."""
     log = logging.getLogger("dragoman")
     defects = _Defects()
     before = log.propagate, log.handlers
@@ -159,5 +172,10 @@ def _listening() -> Generator[_Defects]:
     try:
         yield defects
     finally:
-        gc.enable()
         log.propagate, log.handlers = before
+        gc.collect()
+        gc.freeze()
+
+
+_ended: list[SeededLoop] = []
+"""Whoever died in a schedule must never go on, not even to clean up, as the coroutines of dropped tasks would."""

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from dragoman.buses.memory import Mailbox, MemoryBus
-from dragoman.ports.bus import Hint
+from dragoman.buses.memory import MemoryBus
+from dragoman.ports.bus import Hint, Subscription
 from tests.simulation.loop import SeededLoop
 
 __all__ = ["LoopClock", "SeededIds", "Wire", "WiredBus"]
@@ -72,5 +72,5 @@ class WiredBus:
     def publish(self, hint: Hint) -> None:
         self._wire.carry(hint)
 
-    def subscribe(self, task_id: str) -> Mailbox:
+    def subscribe(self, task_id: str) -> Subscription:
         return self._readers.subscribe(task_id)
