@@ -54,7 +54,7 @@ class _Left:
         before = self.before[artifact_id]
         return continued(before, artifact) if append and before is not None else artifact, False
 
-    def rest(self) -> list[Artifact]:
+    def untouched(self) -> list[Artifact]:
         """What was not replaced, as it was before; empty if it was not there."""
         return [
             before or Artifact(artifact_id=artifact_id, parts=(Part(text=""),))
@@ -135,7 +135,7 @@ class Output:
         """Takes back what an attempt that broke off has left and this run has put nothing in place of: an artifact that
         was there before is again as it was, any other is empty.
         """
-        for artifact in self._left.rest() if self._left is not None else ():
+        for artifact in self._left.untouched() if self._left is not None else ():
             self._add(artifact, append=False, last_chunk=True)
 
     def clear(self) -> None:
