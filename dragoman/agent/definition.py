@@ -77,8 +77,8 @@ class Agent:
             `resume` calls its handler again, with the answers and results of steps that are stored, `rerun` calls it
             again from the start. This and what follows can be said for a single skill too.
         max_attempts: How often a turn is begun at most when its server is lost again and again. Default 3.
-        deadline: Seconds that a turn may take before its task is FAILED. Default: no limit.
-        idle_timeout: Seconds that a run may emit nothing before its task is FAILED. Default: no limit.
+        deadline: Seconds from a turn's beginning, or its last answer, until its task is FAILED. Default: no limit.
+        idle_timeout: Seconds that a handler may emit nothing before its task is FAILED. Default: no limit.
     """
 
     def __init__(
