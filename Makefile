@@ -4,6 +4,7 @@
 #   make test    installs, then lint, format, types and every test (all that is checked before a merge)
 #   make check   the same without the official SDKs as peers
 #   make sim     plays SCHEDULES=5000 schedules of the simulation, and its broken twins
+#   make faults  kills, pauses and cuts off a served agent, 200 times and more, and checks what callers saw; 15 minutes
 #   make interop goes through all scenarios with the official SDKs, and writes the table in docs/interop.md
 #   make bench   compares with the official SDKs' servers; needs Linux
 #   make lock    compiles the locks anew, to the newest versions that the ranges allow
@@ -32,7 +33,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NODE_USE_SYSTEM_CA := 1
 export UV_SYSTEM_CERTS := 1
 
-.PHONY: demo test check lint types sim interop bench lock docs proto peers clean
+.PHONY: demo test check lint types sim faults interop bench lock docs proto peers clean
 
 demo: .venv/ready
 	@$(BIN)/python -m scripts.demo
@@ -64,6 +65,10 @@ SCHEDULES ?= 5000
 sim: .venv/ready
 	@$(BYTECODE)
 	@$(BIN)/python -m scripts.sim --schedules $(SCHEDULES)
+
+faults: .venv/ready
+	@$(BYTECODE)
+	@$(BIN)/python -m scripts.faults
 
 bench: .venv/ready .peers/py-1.3.0/ready .peers/js-1.3.0/ready
 	@$(BYTECODE)

@@ -19,7 +19,7 @@ from dragoman.types.card import AgentSkill
 from dragoman.types.content import Message, Role
 from dragoman.types.json import Json
 
-__all__ = ["Effects", "executor", "expected", "random_plan"]
+__all__ = ["Effects", "executor", "expected", "random_plan", "words"]
 
 ATTEMPTS = 4
 
@@ -42,7 +42,7 @@ def executor(effects: Effects) -> SkillExecutor:
 
     async def play(task: TaskContext) -> AsyncGenerator[str, None]:
         try:
-            for word, value in _words(task.text):
+            for word, value in words(task.text):
                 async for said in _play(task, word, value, effects):
                     yield said
         except asyncio.CancelledError:
@@ -92,7 +92,7 @@ def expected(history: Sequence[Message], steps: dict[tuple[int, str], list[Json]
     said: list[str] = []
     received = iter([message.text for message in history if message.role is Role.USER])
     for turn, plan in enumerate(received, 1):
-        for word, value in _words(plan):
+        for word, value in words(plan):
             match word:
                 case "say":
                     said += [f"{number} " for number in range(int(value))]
@@ -127,7 +127,8 @@ def _random_word(random: Random, number: int) -> str:
             return f"{word}:{word[0]}{number}"
 
 
-def _words(plan: str) -> Iterator[tuple[str, str]]:
+def words(plan: str) -> Iterator[tuple[str, str]]:
+    """The words of a plan, each with its value."""
     for word in plan.split():
         name, _, value = word.partition(":")
         yield name, value

@@ -1,0 +1,117 @@
+"""What the fault runs serve: handlers that do what the message says, on a store that may kill its process.
+
+`FAULTS_KILL` names a point and a count, `commit-after:7`: there the process dies, as by `kill -9`. Points
+are before and after `create`, `commit` and `post` of the store, and before and after the `write` in its transaction.
+"""
+
+import asyncio
+import functools
+import inspect
+import os
+import signal
+from collections.abc import AsyncGenerator, Callable
+from itertools import count
+from typing import Any
+
+from dragoman import Agent, TaskContext
+from dragoman.stores.sqlite.store import SqliteStore
+from dragoman.stores.sqlite.wave import Wave
+from tests.simulation.agents import words
+
+__all__ = ["POINTS", "agent"]
+
+METHODS: dict[str, tuple[type, str]] = {
+    "create": (SqliteStore, "create"),
+    "commit": (SqliteStore, "commit"),
+    "post": (SqliteStore, "post"),
+    "write": (Wave, "write"),
+}
+POINTS = tuple(f"{name}-{side}" for name in METHODS for side in ("before", "after"))
+
+agent = Agent("Faults", "Does what it is told, as long as it lives.", max_attempts=50)
+_numbers = count(os.getpid() * 1000)
+
+
+async def _do() -> int:
+    await asyncio.sleep(0.01)
+    return next(_numbers)
+
+
+async def _play(task: TaskContext) -> AsyncGenerator[str, None]:
+    for word, value in words(task.text):
+        match word:
+            case "say":
+                for number in range(int(value)):
+                    yield f"{number} "
+                    await asyncio.sleep(0.005)
+            case "wait":
+                await asyncio.sleep(float(value) / 20)
+            case "step":
+                yield f"{value}={await task.step(value, _do)} "
+            case "ask":
+                yield f"({await task.ask(value)}) "
+            case "note":
+                await task.status("note")
+            case _:
+                """The name of the skill, or an answer that begins a turn of its own."""
+
+
+@agent.skill(id="fail", on_crash="fail")
+async def fails(task: TaskContext) -> AsyncGenerator[str, None]:
+    async for said in _play(task):
+        yield said
+
+
+@agent.skill(id="resume", on_crash="resume")
+async def resumes(task: TaskContext) -> AsyncGenerator[str, None]:
+    async for said in _play(task):
+        yield said
+
+
+@agent.skill(id="rerun", on_crash="rerun")
+async def reruns(task: TaskContext) -> AsyncGenerator[str, None]:
+    async for said in _play(task):
+        yield said
+
+
+@agent.router
+async def route(text: str) -> str:
+    return text.partition(" ")[0]
+
+
+def _deadly(method: Callable[..., Any], side: str, times: int) -> Callable[..., Any]:
+    """The method, at whose call number `times` the process dies before it or after it."""
+    calls = count(1)
+
+    def strike(at: str, number: int) -> None:
+        if at == side and number == times:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @functools.wraps(method)
+    async def waited(*args: Any, **kwargs: Any) -> Any:
+        number = next(calls)
+        strike("before", number)
+        result = await method(*args, **kwargs)
+        strike("after", number)
+        return result
+
+    @functools.wraps(method)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        number = next(calls)
+        strike("before", number)
+        result = method(*args, **kwargs)
+        strike("after", number)
+        return result
+
+    return waited if inspect.iscoroutinefunction(method) else plain
+
+
+def _arm(order: str) -> None:
+    point, _, times = order.partition(":")
+    name, _, side = point.partition("-")
+    owner, method = METHODS[name]
+    setattr(owner, method, _deadly(getattr(owner, method), side, int(times)))
+
+
+if order := os.environ.get("FAULTS_KILL"):
+    _arm(order)
