@@ -85,7 +85,8 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
     )
     parameters = _parameters(invocation)
     # What the client names itself joins them.
-    extensions = tuple(filter(None, map(str.strip, parameters.pop("a2a-extensions", "").split(","))))
+    named = [name.strip() for name in parameters.pop("a2a-extensions", "").split(",")]
+    extensions = tuple([name for name in named if name])
     wire = Wire(_transport(invocation), invocation.out, attachment, parameters)
     over_grpc = interface.protocol_binding == GRPC
     invocation.code_of = lambda error: (

@@ -73,6 +73,10 @@ class Stage:
         assert run.returncode == 0, run.stderr
         return json.loads(run.stdout)
 
+    def server(self, peer: str) -> str:
+        """The URL of a peer's server."""
+        return self._server(peer)
+
     async def _play(self, column: Column, scenarios: Sequence[str], server: str = "ours") -> dict[str, Facts]:
         if column.role == "server":
             async with our_client(self._server(column.peer), column.version, column.binding) as ours:
