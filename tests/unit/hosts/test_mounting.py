@@ -53,7 +53,7 @@ async def test_an_agent_answers_at_its_mount_with_and_without_a_slash(framework:
         assert said(await asked(bridge, "/agents/echo")) == "echo: hi"
         assert said(await asked(bridge, "/agents/echo/")) == "echo: hi"
         card = await bridge.send(HttpRequest("GET", "/agents/echo/.well-known/agent-card.json"))
-        urls = [interface["url"] for interface in json.loads(card.body)["supportedInterfaces"]]
+        urls = list(dict.fromkeys(entry["url"] for entry in json.loads(card.body)["supportedInterfaces"]))
         assert urls == ["http://agent.test/agents/echo/", "http://agent.test/agents/echo"]
 
 
