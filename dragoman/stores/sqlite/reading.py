@@ -1,11 +1,13 @@
 """The reads: what tasks look like from a connection that cannot write. Each sees one moment of the database."""
 
+import logging
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from dragoman.core.lifecycle import fold
 from dragoman.core.views import listed, to_microseconds
+from dragoman.errors import StoreUnavailable
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Entry, Page, Posted, Query, Stored
 from dragoman.stores.held import Held
@@ -16,9 +18,12 @@ from dragoman.types.task import Task, TaskState
 __all__ = ["load", "read_claimable", "read_entries", "read_page", "read_unfinished"]
 
 Value = int | str
+_Row = tuple[int, str, str, str, str, int, bytes, int, int, int, str, int, int, bytes, bytes]
+
+log = logging.getLogger("dragoman.stores")
 
 _TASK = """
-    select task.n, tenant, principal, skill, turn, start, epoch, task.seq, posted, worker, attempt,
+    select task.n, task.id, tenant, principal, skill, turn, start, epoch, task.seq, posted, worker, attempt,
     snapshot.seq, body, artifacts from task join snapshot using (n)
 """
 
@@ -44,15 +49,24 @@ _CLAIMABLE = f"""{_TASK} where n in
 
 def read_unfinished(connection: sqlite3.Connection) -> tuple[Stored, ...]:
     with transaction(connection, "begin"):
-        rows = connection.execute(_UNFINISHED).fetchall()
-        return tuple(_held(connection, row)[0].stored() for row in rows)
+        return _readable(connection, connection.execute(_UNFINISHED).fetchall())
 
 
 def read_claimable(connection: sqlite3.Connection, alive_since: datetime, limit: int) -> tuple[Stored, ...]:
     """Tasks that nobody works on: those of the dead first, then those that are queued."""
     with transaction(connection, "begin"):
-        rows = connection.execute(_CLAIMABLE, (to_microseconds(alive_since), limit)).fetchall()
-        return tuple(_held(connection, row)[0].stored() for row in rows)
+        return _readable(connection, connection.execute(_CLAIMABLE, (to_microseconds(alive_since), limit)).fetchall())
+
+
+def _readable(connection: sqlite3.Connection, rows: Sequence[_Row]) -> tuple[Stored, ...]:
+    """The tasks whose records can be read. One that is damaged must not stop the server from serving the others."""
+    found: list[Stored] = []
+    for row in rows:
+        try:
+            found.append(_held(connection, row)[0].stored())
+        except StoreUnavailable as error:
+            log.error("a task is left alone: %s", error)  # noqa: TRY400 -- the traceback would say nothing more
+    return tuple(found)
 
 
 def read_entries(
@@ -156,15 +170,19 @@ def _listed(connection: sqlite3.Connection, row: tuple[int, int, int, bytes, byt
     return listed(task, artifacts=artifacts)
 
 
-def _held(
-    connection: sqlite3.Connection,
-    row: tuple[int, str, str, str, int, bytes, int, int, int, str, int, int, bytes, bytes],
-) -> tuple[Held, int]:
-    n, tenant, principal, skill, turn, start, epoch, seq, posted, worker, attempt, snapshot_seq, body, artifacts = row
+def _held(connection: sqlite3.Connection, row: _Row) -> tuple[Held, int]:
+    try:
+        return _built(connection, row)
+    except StoreUnavailable as error:
+        raise StoreUnavailable(f"Task {row[1]}: {error}") from error
+
+
+def _built(connection: sqlite3.Connection, row: _Row) -> tuple[Held, int]:
+    n, _, tenant, principal, skill, turn, start, epoch, seq, posted, worker, attempt, base, body, artifacts = row
     tail: list[Entry] = []
     size = len(body) + len(artifacts)
-    if snapshot_seq < seq:
-        tail, tail_size = _later(connection, n, snapshot_seq)
+    if base < seq:
+        tail, tail_size = _later(connection, n, base)
         size += tail_size
     stored = Stored(
         task=decode_task(body, artifacts),

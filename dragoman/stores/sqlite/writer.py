@@ -142,13 +142,18 @@ def _settle(future: "asyncio.Future[None]", error: BaseException | None) -> None
 
 
 def _stored(connection: sqlite3.Connection, heads: Heads, changes: Sequence[Change]) -> list[Outcome]:
-    """Stores changes in one transaction; if that fails, each in its own, so that one cannot spoil the others."""
+    """Stores changes in one transaction; if that fails, each in its own, so that one cannot spoil the others.
+
+    If somebody has locked the file they all fail: each alone would wait as long again as all of them together.
+    """
     try:
         return _stored_together(connection, heads, changes)
     except Exception as error:  # noqa: BLE001 -- the thread must outlive whatever a change fails with
         heads.rollback()
-        if len(changes) == 1:
-            return [(None, _meaning(error))]
+        if len(changes) == 1 or _is_locked(error):
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+                log.error("the store could not write: %s", error)  # noqa: TRY400 -- the callers get the rest
+            return [(None, _meaning(error)) for _ in changes]
     return [outcome for change in changes for outcome in _stored(connection, heads, [change])]
 
 
@@ -173,12 +178,15 @@ def _stored_together(connection: sqlite3.Connection, heads: Heads, changes: Sequ
     return outcomes
 
 
+def _is_locked(error: Exception) -> bool:
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+
+
 def _meaning(error: Exception) -> Exception:
     if isinstance(error, sqlite3.IntegrityError):
         # Ids are all that callers choose and the schema wants unique.
         return ValueError("The task id is taken")
     if isinstance(error, sqlite3.Error):
-        log.error("the store could not write: %s", error)
         unavailable = StoreUnavailable(f"The store cannot write: {error}")
         unavailable.__cause__ = error
         return unavailable
