@@ -43,6 +43,7 @@ class Runs:
         self._stopping = self._stopped = False
         self.worker = self._world.ids.new()
         self.doubtful.clear()
+        self.slots.shut = False
 
     @property
     def stopping(self) -> bool:
@@ -131,9 +132,10 @@ class Runs:
             execution.release()
 
     def disown(self) -> str:
-        """Stops all runs, because they may be another worker's by now; what begins from now on is a new worker's.
-        Gives the id of the one that was.
+        """Stops all runs, because they may be another worker's by now; what comes from now on is a new worker's, and is
+        queued until its slots are no longer shut. Gives the id of the one that was.
         """
+        self.slots.shut = True
         former, self.worker = self.worker, self._world.ids.new()
         left = list(self._live.values())
         for execution in left:

@@ -11,14 +11,16 @@ class Slots:
         self._taken = 0
         self.queue = False
         """Whether tasks may be waiting in the store."""
+        self.shut = False
+        """Whether none is given out, however many are free."""
 
     @property
     def free(self) -> bool:
-        return self._most is None or self._taken < self._most
+        return not self.shut and (self._most is None or self._taken < self._most)
 
     def enter(self) -> bool:
         """Takes a slot for a task that has just come, if one is free and nobody waits for it."""
-        if self._most is not None and (self.queue or self._taken >= self._most):
+        if self.shut or (self._most is not None and (self.queue or self._taken >= self._most)):
             self.queue = True
             return False
         self._taken += 1

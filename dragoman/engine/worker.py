@@ -30,7 +30,7 @@ class Worker:
     """Beats while it is open, and looks for tasks that nobody works on: at first, with each beat, and when called.
 
     When no beat has been confirmed for `fence_after` seconds, all runs end here and the worker goes on under a new id,
-    so that what it has owned can be taken up again, by itself too.
+    so that what it has owned can be taken up again, by itself too. Until that id is known as alive nothing runs.
     """
 
     def __init__(self, world: World, runs: Runs) -> None:
@@ -107,6 +107,7 @@ class Worker:
         worker = self._runs.worker
         await self._world.store.beat(worker)
         if worker == self._runs.worker:
+            self._runs.slots.shut = False
             self._arm()
         while self._former:
             await self._world.store.retire(self._former[0])

@@ -48,6 +48,24 @@ async def test_what_a_worker_gave_up_is_taken_up_when_the_store_answers_again(ag
         assert (await stage.ended(task.id)).state is TaskState.COMPLETED
 
 
+async def test_a_worker_that_is_not_heard_queues_what_comes(agent: ScriptedAgent) -> None:
+    limits = msgspec.structs.replace(WATCHFUL, fence_after=0.05)
+    async with staged(MemoryStore(), agent, limits=limits) as stage:
+        await stage.begin("before")
+        run = await agent.run()
+        stage.store.silent = True
+        await run.over.wait()
+        task = await stage.begin("meanwhile")
+        assert task.state is TaskState.SUBMITTED
+        await settle()
+        assert agent.idle
+        stage.store.silent = False
+        run = await agent.run()
+        assert run.turn.message.text == "meanwhile"
+        await run.end()
+        assert (await stage.ended(task.id)).state is TaskState.COMPLETED
+
+
 async def test_runs_go_on_without_the_store_where_nobody_else_can_have_it(agent: ScriptedAgent) -> None:
     limits = msgspec.structs.replace(WATCHFUL, fence_after=None)
     async with staged(MemoryStore(), agent, limits=limits) as stage:
