@@ -127,8 +127,8 @@ class Knowledge:
 
     @property
     def attempt(self) -> int:
-        """How often this turn has been begun, from 1. It is more than 1 only if a worker was lost while it ran, and the
-        skill says `on_crash="resume"` or `"rerun"`; running again with an answer is not another attempt.
+        """How often this turn has been begun, from 1. It is more than 1 only if the server was lost or stopped while it
+        ran, and the skill says `on_crash="resume"` or `"rerun"`; running again with an answer is not another attempt.
         """
         return self._turn.attempt
 
