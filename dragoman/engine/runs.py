@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
 import msgspec
 
@@ -105,9 +104,17 @@ class Runs:
 
     async def _adopt(self, stored: Stored, memos: Sequence[Memo], references: tuple[Task, ...]) -> None:
         claim = Commit(task_id=stored.task.id, epoch=stored.epoch, after=stored.seq, claim=True, worker=self.worker)
-        commit = partial(self._world.store.commit, claim)
+        store = self._world.store
+
+        async def take() -> None:
+            found = await store.locate(stored.task.id)
+            if found is None or found.task != stored.task:
+                # Another change was stored in its place, under the same epoch and number.
+                raise Fenced(f"Task {stored.task.id} has gone another way")
+            await store.commit(claim)
+
         try:
-            await until_available(commit, stored.task.id, given_up=lambda: self._stopping)
+            await until_available(take, stored.task.id, given_up=lambda: self._stopping)
         except (Fenced, StoreUnavailable):
             self.leave(stored.task.id)
             return

@@ -180,6 +180,37 @@ async def test_a_caller_who_leaves_while_the_answer_is_stored_leaves_a_task_that
     assert (await each_stage.ended(task.id)).state is TaskState.COMPLETED
 
 
+async def test_a_caller_who_leaves_before_its_answer_is_stored_takes_nothing_from_another_who_has_answered(
+    each_stage: Stage, agent: ScriptedAgent
+) -> None:
+    task = await each_stage.begin()
+    with pytest.raises(RunOver):
+        await (await agent.run()).ask("Which?")
+    await each_stage.ended(task.id)
+    reached = asyncio.Event()
+    committed = each_stage.store.commit
+
+    async def never(commit: Commit) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    each_stage.store.commit = never  # type: ignore[method-assign]  # the caller leaves while this waits
+    leaving = asyncio.create_task(each_stage.call(SEND_MESSAGE, send("mine", task_id=task.id)))
+    await reached.wait()
+    each_stage.store.commit = committed  # type: ignore[method-assign]  # as it was
+    await each_stage.call(SEND_MESSAGE, send("theirs", task_id=task.id, immediately=True))
+    run = await agent.run()
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    await settle()
+    answer, _ = await run.ask("Which?")
+    assert answer == message("theirs", task_id=task.id, context_id=task.context_id)
+    await run.end()
+    done = await each_stage.ended(task.id)
+    assert [said.text for said in done.history] == ["hello", "Which?", "theirs"]
+
+
 async def test_what_a_store_cannot_do_now_is_unavailable(stage: Stage) -> None:
     await stage.store.inner.close()
     with pytest.raises(UnavailableError):
