@@ -197,6 +197,62 @@ async def test_a_caller_who_does_not_take_the_end_of_an_answer_is_cut_in_the_end
         await asyncio.wait_for(connections.lost.wait(), 5)
 
 
+async def test_an_answer_that_was_begun_before_the_server_closes_is_the_last() -> None:
+    begun, going = asyncio.Event(), asyncio.Event()
+
+    async def wait(_scope: Scope, receive: Receive, send: Send) -> None:
+        await whole(receive)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"o", "more_body": True})
+        begun.set()
+        await going.wait()
+        await send({"type": "http.response.body", "body": b"k"})
+
+    async with serving(wait) as served, served.caller() as (reader, writer):
+        writer.write(request("/", b"x"))
+        await begun.wait()
+        served.site.closing = True
+        for each in tuple(served.site.connections):
+            each.close_gently()
+        going.set()
+        assert body_of(await reader.read()) == b"ok"
+
+
+async def test_who_sends_all_of_an_unwanted_body_before_reading_is_let() -> None:
+    async def refuse(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await paused.wait()
+        await answer(send, b"no", 413)
+
+    paused, size = asyncio.Event(), 12 * 1024 * 1024
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(connection, "LINGER", 1000.0)
+        patched.setattr(connection, "MOST_LINGERED", 2 * size)
+        async with serving(refuse) as served, served.caller() as (reader, writer):
+            writer.transport.set_write_buffer_limits(0)
+            writer.write(request("/", b"", "POST", f"content-length: {size}", length=False))
+            writer.write(bytes(size))
+            asyncio.get_running_loop().call_later(0.1, paused.set)
+            await writer.drain()
+            assert status_of(await reader.readuntil(b"\r\n\r\n")) == 413
+
+
+@pytest.mark.parametrize("talks", [True, False])
+async def test_who_is_refused_and_does_not_go_is_cut_in_the_end(
+    *, talks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a while who is silent; at once who says too much."""
+    monkeypatch.setattr(connection, "LINGER", 1000.0 if talks else 0.01)
+    monkeypatch.setattr(connection, "MOST_LINGERED", 100_000)
+    connections = Watched()
+    async with serving(echo) as served, served.caller() as (reader, writer):
+        served.site.connections = connections
+        writer.write(b"nonsense\r\n\r\n")
+        assert status_of(await reader.readuntil(b"\r\n\r\n")) == 400
+        if talks:
+            writer.write(bytes(200_000))
+        await asyncio.wait_for(connections.lost.wait(), 5)
+
+
 @pytest.mark.parametrize("garbage", [b"", b"nonsense\r\n\r\n"], ids=["closing", "lingering"])
 async def test_a_caller_who_takes_the_end_of_an_answer_slowly_has_all_of_it(
     garbage: bytes, monkeypatch: pytest.MonkeyPatch

@@ -225,6 +225,37 @@ async def large(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": bytes(1_000_000)})
 
 
+async def test_a_connection_that_takes_a_byte_at_a_time_is_cut_off() -> None:
+    async with serving(large, frozen=True) as server, server.peer({INITIAL_WINDOW: 2**31 - 1}) as peer:
+        await peer.write(frame(h2.HEADERS, WHOLE, 1, OPEN))
+        left = 65_535
+        while left:
+            left -= len((await peer.next(h2.DATA)).payload)
+        await peer.write(*[update(0, 1) for _ in range(900)])
+        assert await peer.fault() == h2.ENHANCE_YOUR_CALM
+
+
+async def test_the_last_bytes_of_an_answer_may_be_few() -> None:
+    limits, window = Http2Limits(dribbles=Allowance(0, 0)), 999_995
+    async with serving(large, http2=limits, frozen=True) as server, server.peer({INITIAL_WINDOW: window}) as peer:
+        await peer.write(update(0, 2_000_000), frame(h2.HEADERS, WHOLE, 1, OPEN))
+        while window:
+            window -= len((await peer.next(h2.DATA)).payload)
+        await peer.write(update(1, 5))
+        assert (await peer.next(h2.DATA, h2.GOAWAY)).payload == bytes(5)
+
+
+async def test_heads_that_are_declined_one_by_one_are_counted() -> None:
+    limits = Http2Limits(provoked=Allowance(5, 0))
+    site = ConnectionLimits(max_head_bytes=400)
+    async with serving(hello, site, limits, frozen=True) as server, server.peer() as peer:
+        for number in range(5):
+            await peer.write(large_head(number))
+            assert (await peer.answer(2 * number + 1))[0][":status"] == "431"
+        await peer.write(large_head(5))
+        assert await peer.fault() == h2.ENHANCE_YOUR_CALM
+
+
 async def test_the_windows_of_the_settings_are_moved_once_however_often_a_frame_says_so() -> None:
     async with serving(forever, frozen=True) as server, server.peer() as peer:
         await peer.write(*[frame(h2.HEADERS, WHOLE, 2 * number + 1, OPEN) for number in range(100)])

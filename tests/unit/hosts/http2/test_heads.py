@@ -1,5 +1,6 @@
 """Header blocks, and what makes a request's head."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -67,6 +68,17 @@ def test_too_many_bytes_or_fields_are_counted_while_the_table_stays_right() -> N
     assert reader.read(encoder.encode([(b"long", b"x" * 1000), (b"a", b"b")])) is None
     assert reader.read(encoder.encode([(b"n%d" % number, b"v") for number in range(6)])) is None
     assert reader.read(encoder.encode([(b"n5", b"v"), (b"a", b"b")])) == [(b"n5", b"v"), (b"a", b"b")]
+
+
+@pytest.mark.parametrize(("max_bytes", "max_fields"), [(10_000, 10**9), (10**9, 100)])
+def test_of_too_many_fields_none_is_kept(max_bytes: int, max_fields: int) -> None:
+    reader = FieldReader(max_bytes, max_fields)
+    block = b"\x82" * 60_000
+    tracemalloc.start()
+    assert reader.read(block) is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000
 
 
 def test_a_head_says_what_asgi_asks_for() -> None:
