@@ -155,7 +155,8 @@ class Worker:
         found = [stored for task_id in tuple(self._runs.doubtful) if (stored := await self._orphan(task_id))]
         claimable = await self._world.store.claimable(self._world.limits.dead_after, AT_A_TIME)
         self._runs.slots.queue = len(claimable) == AT_A_TIME or any(not stored.worker for stored in claimable)
-        return [*found, *claimable]
+        # What runs here is not lost, even if the clock of the store has leapt since the last beat.
+        return [*found, *[stored for stored in claimable if not self._runs.runs(stored.task.id)]]
 
     async def _orphan(self, task_id: str) -> Stored | None:
         """The task if it is this worker's, and does not run all the same; else it is not doubtful any more."""

@@ -86,6 +86,21 @@ async def test_runs_go_on_without_the_store_where_nobody_else_can_have_it(agent:
         assert (await stage.ended(task.id)).state is TaskState.COMPLETED
 
 
+async def test_what_runs_here_is_not_lost_when_the_clock_of_the_store_leaps(agent: ScriptedAgent) -> None:
+    clock = FakeClock()
+    limits = msgspec.structs.replace(STILL, max_running=2)
+    async with staged(MemoryStore(clock), agent, limits=limits) as stage:
+        task = await stage.begin("runs")
+        run = await agent.run()
+        await stage.begin("ends")
+        await stage.begin("waits")
+        clock.advance(3600)
+        await (await agent.run()).end()
+        assert (await agent.run()).turn.message.text == "waits"
+        await run.end()
+        assert (await stage.ended(task.id)).state is TaskState.COMPLETED
+
+
 async def test_a_task_that_was_stored_though_the_store_said_otherwise_is_not_left_behind(
     each_store: TaskStore, agent: ScriptedAgent
 ) -> None:
