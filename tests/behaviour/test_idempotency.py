@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, ConfigurationError
+from dragoman import Agent, AgentExtension, ConfigurationError, TaskContext
 from tests.behaviour.agents import direct, echo, gated, obedient
 from tests.behaviour.cells import CELLS
 from tests.behaviour.manifest import requirement
@@ -29,6 +29,18 @@ async def test_the_answer_says_that_the_extension_is_in_force(serve: Serve) -> N
     wire = await serve(echo())
     reply = await wire.reply("SendMessage", {"message": message()}, headers=NAMED)
     assert reply.headers[wire.form.extensions_header] == RELIABLE
+
+
+async def test_the_agent_does_not_see_the_extension(serve: Serve) -> None:
+    agent = Agent("Telling", "Tells the extensions.", store="memory", extensions=[AgentExtension(uri="urn:mine")])
+
+    @agent.skill(tags=["demo"])
+    async def tell(task: TaskContext) -> str:
+        return " ".join(task.extensions)
+
+    wire = await serve(agent)
+    task = await wire.send(headers={"a2a-extensions": f"{RELIABLE}, urn:mine"})
+    assert task["artifacts"][0]["parts"] == [{"text": "urn:mine"}]
 
 
 async def test_a_message_that_comes_twice_is_one_task(serve: Serve, store: str) -> None:

@@ -1,5 +1,6 @@
 """Readers who come back: what they have missed from the log, or the task if the log is gone."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -156,6 +157,27 @@ async def test_an_end_between_two_reads_is_no_log_that_is_gone(agent: ScriptedAg
         store.between = writer
         feed.look()
         assert numbers(await read(feed)) == [2, 3]
+
+
+async def test_a_feed_that_has_looked_in_vain_waits_again(stage: Stage) -> None:
+    await Writer(stage).create()
+    feed = again(stage, None)
+    await anext(feed)
+    feed.look()
+    assert list(await anext(feed)) == []
+    waiting = asyncio.create_task(read(feed))
+    await settle()
+    reads = 0
+
+    async def count() -> None:
+        nonlocal reads
+        reads += 1
+
+    stage.store.before_get = count
+    await settle()
+    assert (waiting.done(), reads) == (False, 0)
+    feed.close()
+    assert await waiting == []
 
 
 async def test_a_look_that_is_asked_for_while_the_feed_reads_is_not_forgotten(stage: Stage) -> None:
