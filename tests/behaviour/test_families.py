@@ -1,11 +1,15 @@
 """Tasks that handlers begin elsewhere: canceled with the task that has begun them, and left alone otherwise."""
 
 import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from dragoman import Agent, TaskContext, TaskHandle, connect
+from dragoman import Agent, BlockingTaskContext, TaskContext, TaskFailed, TaskHandle, TaskState, connect, sync
 from tests.behaviour.cells import FINAL_JSON, only
 from tests.behaviour.test_handlers import new_agent
 from tests.behaviour.wire import Serve, Wire
@@ -104,3 +108,54 @@ async def test_a_task_that_has_ended_leaves_them_alone(serve: Serve) -> None:
     assert not child.stopped.is_set()
     child.go.set()
     await state(below, "COMPLETED")
+
+
+SERVES = """
+import asyncio
+from dragoman import Agent, TaskContext
+
+agent = Agent("Child", "Works for ever.", store="memory")
+
+@agent.skill
+async def work(task: TaskContext) -> None:
+    await asyncio.Event().wait()
+
+agent.run(port=0, announce=lambda line: print(line, flush=True))
+"""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    """Where an agent is that works for ever, in a process of its own."""
+    program = [sys.executable, "-c", SERVES]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = process.stdout.readline().rstrip("/\n").rsplit(":", 1)[1]
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            _, errors = process.communicate(timeout=20)
+    assert "Traceback" not in errors, errors
+
+
+async def test_handlers_in_threads_take_theirs_along_too(serve: Serve, elsewhere: str) -> None:
+    agent, begun, children = new_agent(), threading.Event(), list[str]()
+
+    @agent.skill
+    def delegate(task: BlockingTaskContext) -> str:
+        with sync.connect(elsewhere) as other:
+            child = other.start(task.text)
+            assert isinstance(child, sync.TaskHandle)
+            children.append(child.id)
+            begun.set()
+            return child.result().text
+
+    wire = await serve(agent)
+    task = await wire.send(configuration={"returnImmediately": True})
+    assert await asyncio.to_thread(begun.wait, 10)
+    await wire.call("CancelTask", {"id": task["id"]})
+    async with asyncio.timeout(10), connect(elsewhere) as other:
+        with pytest.raises(TaskFailed) as ended:
+            await (await other.task(children[0])).result()
+    assert ended.value.task.state is TaskState.CANCELED
