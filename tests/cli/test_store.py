@@ -3,6 +3,7 @@
 # ruff: noqa: ASYNC240 -- a test may hold up its own loop
 
 import asyncio
+import gzip
 import json
 import re
 import signal
@@ -19,7 +20,7 @@ from dragoman.stores.sqlite import SqliteStore
 from dragoman.testing.story import Narrator
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.task import TaskState
-from tests.cli.nursery import Nursery
+from tests.cli.nursery import ROOT, Nursery
 from tests.cli.program import Program
 from tests.cli.test_serve import ECHO
 
@@ -308,6 +309,25 @@ async def test_a_store_is_looked_at_beside_its_server_and_not_changed(program: P
             assert (refused.code, "in use by process" in refused.err) == (1, True)
         serving.send(signal.SIGINT)
         assert (await serving.ended()).code == 0
+
+
+async def test_a_file_of_an_earlier_version_is_upgraded_by_vacuum(program: Program) -> None:
+    old = program.cwd / "old.db"
+    old.write_bytes(gzip.decompress((ROOT / "tests" / "unit" / "stores" / "files" / "schema_1.db.gz").read_bytes()))
+    for words in (("check", "old.db"), ("export", "old.db")):
+        refused = await program.run("store", *words)
+        assert (refused.code, "`dragoman store vacuum`" in refused.err) == (USED_WRONGLY, True)
+    assert (await program.run("store", "vacuum", "old.db")).code == 0
+    assert (await program.run("store", "check", "old.db")).out == "Tasks: 4\nProblems: 0\n"
+
+
+async def test_an_agent_whose_store_is_damaged_says_so_and_ends(program: Program, path: Path) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    path.write_bytes(path.read_bytes()[:4096] + b"\xa5" * (path.stat().st_size - 4096))
+    ran = await program.run("serve", "echo.py", "--port", "0", "--store", f"sqlite:///{path.name}")
+    assert ran.code == 1
+    assert f"{path.name}: database disk image is malformed" in ran.err
+    assert "Traceback" not in ran.err
 
 
 async def test_what_is_no_store_is_refused(program: Program) -> None:

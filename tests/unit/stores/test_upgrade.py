@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import StoreUnavailable
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Commit, Entry, Memo, Query, Stored, TurnStart
-from dragoman.stores.sqlite import SqliteStore, schema
+from dragoman.stores.sqlite import SqliteStore, schema, upkeep
 from dragoman.types.events import TaskStatusUpdateEvent
 from dragoman.types.task import TaskState, TaskStatus
 
@@ -98,7 +98,8 @@ async def test_lists_and_their_totals_are_right(store: SqliteStore) -> None:
         assert ({task.id for task in page.tasks}, page.total) == (ids, len(ids))
 
 
-async def test_tasks_under_way_can_be_claimed_and_ended(store: SqliteStore) -> None:
+async def test_tasks_under_way_can_be_claimed_and_ended(store: SqliteStore, path: Path) -> None:
+    assert upkeep.check(path) == (4, ())
     claimable = await store.claimable(1000.0, 9)
     assert {(one.task.id, one.worker, one.attempt) for one in claimable} == {(RUNNING, "", 1), (FRESH, "", 1)}
     one = await located(store, RUNNING)
