@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 20
+SECONDS = 15
 
 
 def test_nothing_acknowledged_is_lost_however_often_the_server_is_killed_paused_and_cut_off() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.simulation.loop import PROCESS, Deadlock, SeededLoop
 
 ROOT = Path(__file__).parents[2]
-SCHEDULES = 1500
+SCHEDULES = 1200
 
 
 def sim(*arguments: str, hashes: str = "0") -> subprocess.CompletedProcess[str]:
