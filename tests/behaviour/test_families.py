@@ -91,7 +91,7 @@ async def test_so_do_the_children_of_the_child(serve: Serve) -> None:
 
 async def test_a_task_that_takes_too_long_takes_them_along_too(serve: Serve) -> None:
     child = Child()
-    below, wire = await serve(child.agent), await serve(parent_of(child.agent, "asks", deadline=0.3))
+    below, wire = await serve(child.agent), await serve(parent_of(child.agent, "asks", deadline=1))
     task = await wire.send()
     assert task["status"]["state"] == "TASK_STATE_FAILED"
     async with asyncio.timeout(10):

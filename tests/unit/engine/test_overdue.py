@@ -18,73 +18,7 @@ from dragoman.testing.agent import RunOver, ScriptedAgent, ScriptedRun
 from dragoman.types.events import TaskStatusUpdateEvent
 from dragoman.types.requests import CancelTaskRequest
 from dragoman.types.task import Task, TaskState
-from tests.unit.engine.stage import CALL, Stage, send
-
-SOON = 0.02
-
-
-async def reasons(stage: Stage, task: Task) -> list[object]:
-    """Why the task ended, once for each end in its log."""
-    events = [entry.event for entry in await stage.log(task.id)]
-    ends = [event for event in events if isinstance(event, TaskStatusUpdateEvent) and event.status.state.terminal]
-    assert events[-1] is ends[-1]
-    return [(end.metadata or {}).get("reason") for end in ends]
-
-
-@pytest.mark.parametrize(
-    ("policy", "reason"), [(Policy(deadline=SOON), "deadline"), (Policy(idle_timeout=SOON), "idle-timeout")]
-)
-async def test_a_handler_that_is_overdue_is_stopped_and_its_task_fails(
-    each_stage: Stage, agent: ScriptedAgent, policy: Policy, reason: str
-) -> None:
-    agent.policies = policy
-    task = await each_stage.begin()
-    run = await agent.run()
-    await run.text("so far")
-    done = await each_stage.ended(task.id)
-    assert (done.state, done.text) == (TaskState.FAILED, "so far")
-    assert await reasons(each_stage, task) == [reason]
-    assert run.over.is_set()
-
-
-async def test_an_overdue_handler_that_ignores_its_cancellation_is_abandoned(
-    each_stage: Stage, agent: ScriptedAgent
-) -> None:
-    agent.policies = Policy(deadline=SOON)
-    task = await each_stage.begin()
-    run = await agent.run()
-    run.survives = 2
-    assert (await each_stage.ended(task.id)).state is TaskState.FAILED
-    with pytest.raises(RunOver):
-        await run.text("too late")
-    assert await reasons(each_stage, task) == ["deadline"]
-
-
-async def test_what_an_overdue_handler_makes_of_its_cancellation_does_not_count(
-    each_stage: Stage, agent: ScriptedAgent
-) -> None:
-    agent.policies = Policy(deadline=SOON)
-    task = await each_stage.begin()
-    run = await agent.run()
-    run.survives = 1
-    await run.cancelled.wait()
-    await run.text("tidied up")
-    await run.end()
-    done = await each_stage.ended(task.id)
-    assert (done.state, done.text) == (TaskState.FAILED, "tidied up")
-
-
-async def test_a_cancellation_of_an_overdue_task_comes_too_late(stage: Stage, agent: ScriptedAgent) -> None:
-    agent.policies = Policy(deadline=SOON)
-    task = await stage.begin()
-    run = await agent.run()
-    run.survives = 2
-    await run.cancelled.wait()
-    with pytest.raises(TaskNotCancelableError):
-        await stage.call(CANCEL_TASK, CancelTaskRequest(id=task.id))
-    assert await reasons(stage, task) == ["deadline"]
-    with pytest.raises(RunOver):
-        await run.text("too late")
+from tests.unit.engine.stage import CALL, QUICK, Stage, send
 
 
 class Loop:
@@ -93,7 +27,7 @@ class Loop:
     def __init__(self) -> None:
         self.now = 100.0
         self.timers: list[tuple[float, Callable[[], None], asyncio.TimerHandle]] = []
-        self.tasks: list[Any] = []
+        self.tasks: list[asyncio.Task[None]] = []
 
     def time(self) -> float:
         return self.now
@@ -106,10 +40,9 @@ class Loop:
     def call_later(self, delay: float, then: Callable[..., None], *given: Any) -> asyncio.TimerHandle:
         return self.call_at(self.now + delay, then, *given)
 
-    def create_task(self, work: Coroutine[Any, Any, None]) -> object:
-        work.close()
-        self.tasks.append(work)
-        return work
+    def create_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        self.tasks.append(asyncio.get_running_loop().create_task(work))
+        return self.tasks[-1]
 
     def turn(self, seconds: float) -> None:
         end = self.now + seconds
@@ -129,6 +62,77 @@ async def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
     stand_in = SimpleNamespace(get_running_loop=lambda: fake, TimerHandle=asyncio.TimerHandle)
     monkeypatch.setattr(watch, "asyncio", stand_in)
     return fake
+
+
+async def reasons(stage: Stage, task: Task) -> list[object]:
+    """Why the task ended, once for each end in its log."""
+    events = [entry.event for entry in await stage.log(task.id)]
+    ends = [event for event in events if isinstance(event, TaskStatusUpdateEvent) and event.status.state.terminal]
+    assert events[-1] is ends[-1]
+    return [(end.metadata or {}).get("reason") for end in ends]
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"), [(Policy(deadline=10), "deadline"), (Policy(idle_timeout=10), "idle-timeout")]
+)
+async def test_a_handler_that_is_overdue_is_stopped_and_its_task_fails(
+    loop: Loop, each_stage: Stage, agent: ScriptedAgent, policy: Policy, reason: str
+) -> None:
+    agent.policies = policy
+    task = await each_stage.begin()
+    run = await agent.run()
+    await run.text("so far")
+    loop.turn(10)
+    done = await each_stage.ended(task.id)
+    assert (done.state, done.text) == (TaskState.FAILED, "so far")
+    assert await reasons(each_stage, task) == [reason]
+    assert run.over.is_set()
+
+
+async def test_an_overdue_handler_that_ignores_its_cancellation_is_abandoned(
+    loop: Loop, each_stage: Stage, agent: ScriptedAgent
+) -> None:
+    agent.policies = Policy(deadline=10)
+    task = await each_stage.begin()
+    run = await agent.run()
+    run.survives = 2
+    loop.turn(10)
+    await run.cancelled.wait()
+    assert (await each_stage.task(task.id)).state is TaskState.WORKING
+    loop.turn(QUICK.cancel_grace)
+    assert (await each_stage.ended(task.id)).state is TaskState.FAILED
+    with pytest.raises(RunOver):
+        await run.text("too late")
+    assert await reasons(each_stage, task) == ["deadline"]
+
+
+async def test_what_an_overdue_handler_makes_of_its_cancellation_does_not_count(
+    loop: Loop, each_stage: Stage, agent: ScriptedAgent
+) -> None:
+    agent.policies = Policy(deadline=10)
+    task = await each_stage.begin()
+    run = await agent.run()
+    run.survives = 1
+    loop.turn(10)
+    await run.cancelled.wait()
+    await run.text("tidied up")
+    await run.end()
+    done = await each_stage.ended(task.id)
+    assert (done.state, done.text) == (TaskState.FAILED, "tidied up")
+
+
+async def test_a_cancellation_of_an_overdue_task_comes_too_late(loop: Loop, stage: Stage, agent: ScriptedAgent) -> None:
+    agent.policies = Policy(deadline=10)
+    task = await stage.begin()
+    run = await agent.run()
+    run.survives = 2
+    loop.turn(10)
+    await run.cancelled.wait()
+    with pytest.raises(TaskNotCancelableError):
+        await stage.call(CANCEL_TASK, CancelTaskRequest(id=task.id))
+    assert await reasons(stage, task) == ["deadline"]
+    with pytest.raises(RunOver):
+        await run.text("too late")
 
 
 async def nothing() -> None:
@@ -232,11 +236,12 @@ async def test_a_canceled_task_takes_along_what_its_run_has_begun_elsewhere(
     assert canceled == ["child"]
 
 
-async def test_so_does_one_that_is_overdue(each_stage: Stage, agent: ScriptedAgent) -> None:
+async def test_so_does_one_that_is_overdue(loop: Loop, each_stage: Stage, agent: ScriptedAgent) -> None:
     canceled: list[str] = []
-    agent.policies = Policy(deadline=SOON)
+    agent.policies = Policy(deadline=10)
     task = await each_stage.begin()
     await adopts(await agent.run(), canceled)
+    loop.turn(10)
     await each_stage.ended(task.id)
     assert canceled == ["child"]
 
