@@ -16,7 +16,7 @@ from dragoman.types.events import StreamEvent
 from dragoman.types.reliable import RELIABLE, number_of
 from dragoman.types.task import Task, TaskState
 from tests.unit.engine.stage import ANYONE, QUICK, Stage, settle, staged
-from tests.unit.engine.test_feed import TASK, Writer, asked, done, read
+from tests.unit.engine.test_feed import TASK, BlinkingStore, Writer, asked, done, read
 
 
 def again(
@@ -159,25 +159,27 @@ async def test_an_end_between_two_reads_is_no_log_that_is_gone(agent: ScriptedAg
         assert numbers(await read(feed)) == [2, 3]
 
 
-async def test_a_feed_that_has_looked_in_vain_waits_again(stage: Stage) -> None:
-    await Writer(stage).create()
-    feed = again(stage, None)
-    await anext(feed)
-    feed.look()
-    assert list(await anext(feed)) == []
-    waiting = asyncio.create_task(read(feed))
-    await settle()
-    reads = 0
+async def test_a_feed_that_has_looked_in_vain_waits_again(agent: ScriptedAgent) -> None:
+    async with staged(BlinkingStore(), agent) as stage:
+        await Writer(stage).create()
+        feed = again(stage, None)
+        await anext(feed)
+        feed.look()
+        assert list(await anext(feed)) == []
+        waiting = asyncio.create_task(read(feed))
+        reads = 0
 
-    async def count() -> None:
-        nonlocal reads
-        reads += 1
+        async def count() -> None:
+            nonlocal reads
+            reads += 1
 
-    stage.store.before_get = count
-    await settle()
-    assert (waiting.done(), reads) == (False, 0)
-    feed.close()
-    assert await waiting == []
+        stage.store.before_get = count
+        await settle()
+        try:
+            assert (waiting.done(), reads) == (False, 0)
+        finally:
+            feed.close()
+            await waiting
 
 
 async def test_a_look_that_is_asked_for_while_the_feed_reads_is_not_forgotten(stage: Stage) -> None:
