@@ -197,6 +197,16 @@ async def test_a_caller_who_does_not_take_the_end_of_an_answer_is_cut_in_the_end
         await asyncio.wait_for(connections.lost.wait(), 5)
 
 
+async def test_when_the_server_closes_connections_that_wait_for_a_request_end() -> None:
+    async with serving(echo) as served, served.caller() as (reader, writer):
+        writer.write(request("/", b"x"))
+        await reader.readuntil(b"POST / x")
+        served.site.closing = True
+        for each in tuple(served.site.connections):
+            each.close_gently()
+        assert await reader.read() == b""
+
+
 async def test_an_answer_that_was_begun_before_the_server_closes_is_the_last() -> None:
     begun, going = asyncio.Event(), asyncio.Event()
 

@@ -1,5 +1,8 @@
 """What of HTTP/1.1 is understood, and what is refused (RFC 9112)."""
 
+import asyncio
+import contextlib
+
 import pytest
 
 from dragoman.hosts.binding import Receive, Scope, Send
@@ -16,6 +19,14 @@ async def test_requests_on_one_connection_are_answered_in_their_order() -> None:
         b"POST /2 two",
         b"GET /3 ",
     ]
+
+
+async def test_requests_that_waited_keep_no_later_one_from_being_read() -> None:
+    async with serving(echo) as served, served.caller() as (reader, writer):
+        writer.write(request("/1", b"", "GET", length=False) + request("/2", b"", "GET", length=False))
+        await reader.readuntil(b"GET /2 ")
+        writer.write(request("/3", b"", "GET", CLOSE))
+        assert body_of(await reader.read()) == b"GET /3 "
 
 
 async def test_a_request_may_come_in_single_bytes() -> None:
@@ -157,6 +168,27 @@ async def test_a_body_that_breaks_off_is_told_to_the_application_and_refused() -
         reply = await served.said(head + b"3\r\nabc\r\nnonsense")
     assert status_of(reply) == 400
     assert seen[-1] == "http.disconnect"
+
+
+async def test_a_body_that_breaks_off_when_the_answer_has_begun_cuts_the_answer() -> None:
+    """Whatever was said in the middle of it would be taken for a part of it."""
+    begun = asyncio.Event()
+
+    async def answers_first(_scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"part", "more_body": True})
+        begun.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    head = request("/c", b"", "POST", "transfer-encoding: chunked", length=False)
+    async with serving(answers_first) as served, served.caller() as (reader, writer):
+        writer.write(head + b"3\r\nabc\r\n")
+        await begun.wait()
+        await reader.readuntil(b"part\r\n")
+        writer.write(b"nonsense")
+        with contextlib.suppress(ConnectionResetError):
+            assert await reader.read() == b""
 
 
 async def test_an_upgrade_is_not_made_and_the_request_is_answered_as_it_stands() -> None:

@@ -276,6 +276,20 @@ async def test_answers_do_not_pile_up_for_a_peer_that_does_not_read() -> None:
         assert await other.alive()
 
 
+async def test_answers_that_were_read_in_the_end_are_counted_no_more() -> None:
+    limits = Http2Limits(max_control_frames=50)
+    async with serving(hello, http2=limits, frozen=True) as server, server.peer() as peer:
+        assert await peer.alive()
+        outlet = server.connections[0].outlet
+        for _ in range(3):
+            outlet.pause()  # as the transport does when the peer reads nothing, and again when it has read
+            await peer.write(*[frame(h2.PING, 0, 0, bytes(8)) for _ in range(30)])
+            for _ in range(30):
+                await peer.next(h2.PING)
+            outlet.resume()
+        assert await peer.alive()
+
+
 async def test_bodies_of_all_connections_are_bounded() -> None:
     async with serving(deaf) as server, server.peer() as peer:
         await peer.write(*[frame(h2.HEADERS, h2.END_HEADERS, stream, OPEN) for stream in (1, 3, 5, 7, 9)])

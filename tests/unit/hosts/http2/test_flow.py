@@ -237,7 +237,7 @@ async def test_what_was_not_read_is_given_back_to_the_connection(end: str) -> No
                 gate.release()
                 assert (await peer.next(h2.RST_STREAM)).code == h2.NO_ERROR
             elif end == "failure":
-                await peer.write(frame(h2.DATA, 0, stream, b"x"))
+                await peer.write(frame(h2.DATA, 0, stream, bytes(10_000)))
                 assert (await peer.next(h2.RST_STREAM)).code == h2.PROTOCOL_ERROR
             elif end == "reset":
                 await peer.write(rst(stream))
@@ -248,6 +248,14 @@ async def test_what_was_not_read_is_given_back_to_the_connection(end: str) -> No
             assert await peer.alive()
         for _ in range(6):
             gate.release()
+
+
+async def test_what_comes_for_a_stream_that_is_closed_is_given_back_to_the_connection() -> None:
+    async with serving(hello, http2=SMALL) as server, server.peer() as peer:
+        await peer.write(peer.head(1, POST, h2.END_HEADERS))
+        assert (await peer.next(h2.RST_STREAM)).code == h2.NO_ERROR
+        await peer.write(*[frame(h2.DATA, 0, 1, bytes(15_000)) for _ in range(20)])
+        assert await peer.alive()
 
 
 async def test_a_body_of_many_small_parts_costs_what_it_is_long() -> None:

@@ -196,6 +196,17 @@ def test_a_block_is_read_again_when_the_table_has_changed() -> None:
     assert after.headers == [(b"x", b"new")]
 
 
+def test_a_block_that_names_what_the_table_has_dropped_is_none() -> None:
+    heads, encoder = HeadReader(1 << 16, 128), Encoder()
+    headers = [*LEAST, (b"x", b"y")]
+    heads.head(encoder.encode(headers))
+    again = encoder.encode(headers)
+    assert heads.head(again) is not None
+    heads.fields(b"\x20")
+    with pytest.raises(ConnectionFault):
+        heads.head(again)
+
+
 def test_few_heads_are_remembered_and_no_large_ones() -> None:
     heads = HeadReader(1 << 16, 128)
 

@@ -137,16 +137,6 @@ async def test_answers_over_tls_carry_the_promise_of_tls() -> None:
         assert (await peer.get(1))[0]["strict-transport-security"] == "max-age=5"
 
 
-async def test_a_client_that_waits_to_be_asked_for_the_body_is_asked() -> None:
-    async with serving(echo) as server, server.peer() as peer:
-        await peer.write(peer.head(1, [*POST, ("expect", "100-continue")], h2.END_HEADERS))
-        interim = await peer.next(h2.HEADERS)
-        assert not interim.flags & h2.END_STREAM
-        assert [str(value) for _, value in peer.decoder.decode(interim.payload)] == ["100"]
-        await peer.write(frame(h2.DATA, h2.END_STREAM, 1, b"hi"))
-        assert await peer.answer(1) == ({":status": "200", "content-type": "text/plain"}, b"hi")
-
-
 @pytest.mark.parametrize("sent", ["12345678", "1", "12"])
 async def test_a_body_is_as_long_as_announced(sent: str) -> None:
     async with serving(echo) as server, server.peer() as peer:
