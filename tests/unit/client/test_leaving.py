@@ -208,6 +208,7 @@ async def test_what_has_ended_is_no_longer_part_of_the_run(busy: Script) -> None
             await client.ask("go")
             with pytest.raises(Exception, match="unsupported"):
                 await client.ask("go")
+            assert not lineage._children  # pyright: ignore[reportPrivateUsage]  # nothing else tells
             lineage.cancel()
             await asyncio.sleep(0)
 
