@@ -20,6 +20,7 @@ __all__ = [
     "connect_reader",
     "connect_writer",
     "create_file",
+    "emptied",
     "identity",
     "migrate",
     "transaction",
@@ -143,6 +144,21 @@ def transaction(connection: sqlite3.Connection, begin: str) -> Generator[None]:
             if connection.in_transaction:
                 connection.execute("rollback")
         raise
+
+
+def emptied(connection: sqlite3.Connection, milliseconds: int) -> bool:
+    """Moves everything from the write-ahead log into the file itself, so that what was erased does not live on in it.
+
+    Waits so long for those who look at how things were before; False if they still do.
+    """
+    with suppress(sqlite3.Error):
+        connection.execute(f"pragma busy_timeout = {milliseconds}")
+        try:
+            (busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        finally:
+            connection.execute(f"pragma busy_timeout = {round(BUSY_SECONDS * 1000)}")
+        return not busy
+    return False
 
 
 def create_file(path: Path) -> None:

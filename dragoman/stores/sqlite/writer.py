@@ -15,13 +15,16 @@ from dragoman.errors import DragomanError, StoreUnavailable
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.changes import Change
 from dragoman.stores.sqlite.heads import Heads
-from dragoman.stores.sqlite.schema import transaction
+from dragoman.stores.sqlite.schema import emptied, transaction
 from dragoman.stores.sqlite.wave import Wave
 
 __all__ = ["Writer"]
 
 BATCH = 128
 """How many changes are committed together at most."""
+
+PATIENCE_MILLISECONDS = 50
+"""How long all wait for readers after something was erased; then it is tried again without waiting."""
 
 log = logging.getLogger("dragoman.stores")
 
@@ -89,13 +92,13 @@ class Writer:
             self._tell(_settle, self._closed, None)
 
     def _write_all(self, connection: sqlite3.Connection, heads: Heads) -> None:
+        clean = True
         while batch := self._next_batch():
             changes = [change for change, _ in batch]
             outcomes = _stored(connection, heads, changes)
-            if any(change.task_id is None for change in changes):
-                # What was erased must not live on in the write-ahead log.
-                with suppress(sqlite3.Error):
-                    connection.execute("pragma wal_checkpoint(truncate)")
+            erased = any(change.task_id is None for change in changes)
+            if erased or not clean:
+                clean = emptied(connection, PATIENCE_MILLISECONDS if erased else 0)
             self._tell(self._answer, batch, outcomes)
 
     def _next_batch(self) -> list[Called]:

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.errors import StoreUnavailable
 from dragoman.ports.call import Scope
-from dragoman.ports.tasks import Query
+from dragoman.ports.tasks import Query, Selector
 from dragoman.stores.sqlite import SqliteStore, schema, upkeep
 from dragoman.testing.story import Narrator
 from dragoman.types.task import TaskState
@@ -71,6 +71,21 @@ async def test_one_damaged_task_does_not_keep_the_others_from_being_taken_up(
     assert stories[1].id in caplog.text
     with pytest.raises(StoreUnavailable, match=stories[1].id):
         await store.locate(stories[1].id)
+
+
+async def test_what_is_erased_while_somebody_looks_is_gone_from_the_files_soon_after(
+    store: SqliteStore, path: Path
+) -> None:
+    secret = "s3cr3t-text"
+    narrator = Narrator(store)
+    story = await narrator.begun()
+    await store.commit(story.change(story.chunk(secret)))
+    export = upkeep.export(path)
+    assert b"dragoman" in next(export)
+    await store.erase(Selector(task_id=story.id))
+    assert secret.encode() in b"".join(export), "who looks sees one moment"
+    await store.beat("anybody")
+    assert not [file for file in path.parent.iterdir() if secret.encode() in file.read_bytes()]
 
 
 FILLER = """
