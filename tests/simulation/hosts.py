@@ -130,6 +130,7 @@ class Host:
         either: set[asyncio.Future[Any]] = {task, self.gone}
         await asyncio.wait(either, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
+            task.add_done_callback(_unheard)
             if not self.gone.done():
                 task.cancel()
             raise Lost
@@ -141,3 +142,10 @@ class Host:
             raise
         except StopAsyncIteration:
             raise Lost from None
+
+
+def _unheard(task: "asyncio.Task[Any]") -> None:
+    """The caller has left: an answer that comes all the same, by an error too, is lost; anything else is a defect."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, (A2AError, StoreUnavailable, StopAsyncIteration)):
+        task.get_loop().call_exception_handler({"message": "nobody was left to be told", "exception": error})
