@@ -303,7 +303,6 @@ class Http1(asyncio.Protocol):
         if whole or not self._transport.can_write_eof():
             self._close()
             return
-        self._paused = True
         self._incoming = None
         self._waiting.clear()
         self._balance()
