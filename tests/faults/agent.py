@@ -2,6 +2,8 @@
 
 `FAULTS_KILL` names a point and a count, `commit-after:7`: there the process dies, as by `kill -9`. Points
 are before and after `create`, `commit` and `post` of the store, and before and after the `write` in its transaction.
+
+`FAULTS_TWIN` breaks the store: `rash` says that a change is stored when it is on its way, `forgetful` keeps no keys.
 """
 
 import asyncio
@@ -10,10 +12,15 @@ import inspect
 import os
 import signal
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
+import msgspec
+
 from dragoman import Agent, TaskContext
+from dragoman.errors import StoreError
+from dragoman.ports.tasks import Commit, NewTask
 from dragoman.stores.sqlite.store import SqliteStore
 from dragoman.stores.sqlite.wave import Wave
 from tests.simulation.agents import words
@@ -113,5 +120,32 @@ def _arm(order: str) -> None:
     setattr(owner, method, _deadly(getattr(owner, method), side, int(times)))
 
 
+def _break(twin: str) -> None:
+    """Takes out of the store what a promise rests on."""
+    create, commit = SqliteStore.create, SqliteStore.commit
+    on_their_way: set[asyncio.Task[None]] = set()
+
+    async def forget(self: SqliteStore, new: NewTask) -> None:
+        await create(self, msgspec.structs.replace(new, key=None))
+
+    async def store(self: SqliteStore, change: Commit) -> None:
+        await asyncio.sleep(0.1)
+        with suppress(StoreError):
+            await commit(self, change)
+
+    async def hurry(self: SqliteStore, change: Commit) -> None:
+        if change.claim:
+            await commit(self, change)
+        else:
+            on_their_way.add(asyncio.ensure_future(store(self, change)))
+
+    if twin == "forgetful":
+        setattr(SqliteStore, "create", forget)  # noqa: B010 -- what a type checker would not allow
+    else:
+        setattr(SqliteStore, "commit", hurry)  # noqa: B010 -- as above
+
+
+if twin := os.environ.get("FAULTS_TWIN"):
+    _break(twin)
 if order := os.environ.get("FAULTS_KILL"):
     _arm(order)
