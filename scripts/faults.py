@@ -17,7 +17,7 @@ from tests.faults.run import FaultRun, Report
 KILLS, PAUSES, EVENTS = 200, 50, 10_000
 TWINS = {"rash": {"seen is stored", "ended for good"}, "forgetful": {"known again"}}
 """Broken stores, each with the invariants of which one must be found violated."""
-TWIN_KILLS, TWIN_RUNS = 3, 6
+TWIN_KILLS, TWIN_RUNS = 6, 8
 LIMIT = 780.0
 """Seconds within which the whole has to happen."""
 
