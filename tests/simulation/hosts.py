@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from dragoman.engine.service import Service
-from dragoman.engine.world import World
+from dragoman.engine.world import Limits, World
 from dragoman.errors import A2AError, StoreUnavailable
 from dragoman.ports.agent import AgentExecutor
 from dragoman.types.card import AgentCapabilities, AgentExtension
@@ -36,6 +36,8 @@ class Surroundings:
         self.wire = Wire(loop, random, loss)
         self.agent = agent
         self.skews = False
+        self.slots: int | None = None
+        """How many tasks each process runs at once."""
         self.crashes = 0
         self.pauses = 0
         self.view: type[StoreView] = StoreView
@@ -79,6 +81,7 @@ class Host:
             agent=around.agent,
             clock=LoopClock(around.loop, around.random.choice((-7200.0, 0.0, 7200.0)) if around.skews else 0.0),
             ids=SeededIds(around.random),
+            limits=Limits(max_running=around.slots),
         )
         service = Service(world, CAPABILITIES)
         try:

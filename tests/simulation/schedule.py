@@ -91,6 +91,7 @@ class _Schedule:
         self._random = random
         self.around = Surroundings(loop, random, 0.0 if calm else random.choice((0.0, 0.2, 1.0)), executor(Effects()))
         self.around.skews = random.random() < 0.3
+        self.around.slots = random.choice((None, None, 1))
         if twin is not None:
             twin(self.around)
         self.around.store.trouble = Trouble(slow=0.5) if calm else _trouble(random)
