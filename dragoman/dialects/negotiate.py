@@ -131,7 +131,8 @@ class Negotiator:
         if request.headers.get("a2a-version") != _CURRENT:
             return None
         if binding is _JSONRPC:
-            return self._final_jsonrpc if b'"role":"ROLE_' in request.body else None
+            body = request.body
+            return self._final_jsonrpc if b'"role":"ROLE_' in body or b'"role": "ROLE_' in body else None
         return self._final_grpc if binding is _GRPC and not request.path.startswith(_OLDER_PACKAGE) else None
 
     def _accepted(self, dialect: Dialect) -> tuple[str, ...]:
