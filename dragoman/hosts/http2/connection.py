@@ -17,6 +17,8 @@ from dragoman.hosts.site import Site, address
 __all__ = ["Http2"]
 
 DEFAULTS = Http2Limits()
+QUESTION = b"dragoman"
+"""What a PING of ours holds."""
 TICKS = 4
 """How often within the shortest of its times a connection is looked at: they are kept to a quarter."""
 
@@ -38,12 +40,17 @@ class Http2(asyncio.Protocol):
         self._site = site
         self._limits = limits
         times = site.limits
-        self._period = min(times.idle, times.head_timeout, times.stall) / TICKS
+        own = limits.keep_alive, limits.keep_alive_timeout
+        self._period = min(times.idle, times.head_timeout, times.stall, *own) / TICKS
         self._timer: TimerHandle | None = None
         self.over = False
         """The last frame is written; what still comes is dropped."""
         self._seen = 0
         self._quiet_since = 0.0
+        self._heard = 0.0
+        """When the peer said anything."""
+        self._asked: float | None = None
+        """When it was asked whether it is there, since it said anything."""
 
     # Called by the loop.
 
@@ -55,7 +62,7 @@ class Http2(asyncio.Protocol):
         self.outlet = Outlet(site.loop, transport)
         self._requests = Requests(site, self.outlet, limits, _scope(transport))
         self._receiver = Receiver(self._requests, guard, limits)
-        self._quiet_since = site.loop.time()
+        self._quiet_since = self._heard = site.loop.time()
         self._timer = site.loop.call_later(self._period, self._tick)
         site.connections.add(self)
         values = {
@@ -70,6 +77,7 @@ class Http2(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.over:
             return
+        self._heard = self._site.loop.time()
         outlet = self.outlet
         outlet.hold()
         try:
@@ -81,9 +89,6 @@ class Http2(asyncio.Protocol):
             self._end(ENHANCE_YOUR_CALM, "answers are not read")
         if self._receiver.peer_leaves:
             self.close_gently()
-
-    def eof_received(self) -> None:
-        """The transport closes itself: a client that sends no more acknowledges no more."""
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- however it ended
         self.over = True
@@ -165,7 +170,7 @@ class Http2(asyncio.Protocol):
         waiting, outlet = self._receiver.waiting_since, self.outlet
         if waiting is not None and now - waiting >= site.limits.head_timeout:
             self._end(ENHANCE_YOUR_CALM, "too slow")
-        elif outlet.paused and now - outlet.paused_since >= self._site.limits.stall:
+        elif (outlet.paused and now - outlet.paused_since >= site.limits.stall) or self._unheard(now):
             self.over = True
             self._transport.abort()
         elif self._idle(now) >= site.limits.idle:
@@ -178,6 +183,15 @@ class Http2(asyncio.Protocol):
             self._seen = self._receiver.last
             self._quiet_since = now
         return now - self._quiet_since
+
+    def _unheard(self, now: float) -> bool:
+        """Asks a silent peer whether it is there; true if it was asked and has had time to answer."""
+        if not self._requests.open or now - self._heard < self._limits.keep_alive:
+            self._asked = None
+        elif self._asked is None:
+            self._asked = now
+            self.outlet.write(frames.ping(QUESTION))
+        return self._asked is not None and now - self._asked >= self._limits.keep_alive_timeout
 
     def _drop_stalled(self, now: float) -> None:
         for stream in list(self._requests.open.values()):

@@ -36,6 +36,7 @@ __all__ = [
     "data_prefix",
     "goaway",
     "header_block",
+    "ping",
     "ping_ack",
     "reset",
     "settings",
@@ -107,6 +108,11 @@ def reset(stream: int, code: int) -> bytes:
 def window_update(stream: int, increment: int) -> bytes:
     """For the whole connection if `stream` is 0."""
     return _LONG(0, 4, WINDOW_UPDATE, 0, stream, increment)
+
+
+def ping(payload: bytes) -> bytes:
+    """`payload` is 8 bytes."""
+    return _HEAD(0, 8, PING, 0, 0) + payload
 
 
 def ping_ack(payload: bytes) -> bytes:

@@ -41,6 +41,11 @@ class Http2Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Answers (acknowledgements, resets, window updates) that wait while the peer reads nothing."""
     linger: float = 1.0
     """What the peer still sends is read and dropped so long after the last frame, so that it can read that."""
+    keep_alive: float = 45.0
+    """A peer with a stream open that has said nothing for so long is asked by a PING whether it is still there: nothing
+    else would tell that it is not, while there is nothing to send."""
+    keep_alive_timeout: float = 20.0
+    """For anything to come after that; then the connection is cut."""
 
     resets: Allowance = Allowance(500, 50)
     """Of streams by the peer: rapid reset."""

@@ -7,6 +7,7 @@ import pytest
 
 from dragoman.hosts.binding import Receive, Scope, Send
 from dragoman.hosts.http2 import frames as h2
+from dragoman.hosts.http2.limits import Http2Limits
 from dragoman.hosts.site import ConnectionLimits
 from tests.unit.hosts.http2.apps import flood, forever, hello
 from tests.unit.hosts.http2.peer import GET, POST, Peer, Server, frame, rst, serving, update
@@ -189,7 +190,8 @@ async def test_an_idle_connection_is_closed_in_time() -> None:
 
 
 async def test_a_connection_with_a_request_is_not_idle() -> None:
-    async with serving(forever, LIMITS, frozen=True) as server, server.peer() as peer:
+    unasked = Http2Limits(keep_alive=100_000.0)
+    async with serving(forever, LIMITS, unasked, frozen=True) as server, server.peer() as peer:
         await peer.write(peer.head(1, GET))
         assert await peer.alive()
         server.clock.advance(10_000)
@@ -197,6 +199,47 @@ async def test_a_connection_with_a_request_is_not_idle() -> None:
         await peer.write(rst(1))
         assert await peer.alive()
         await closed_after(server, peer, 95, h2.NO_ERROR)
+
+
+async def test_a_silent_peer_with_a_request_is_asked_and_stays_as_long_as_it_answers() -> None:
+    async with serving(forever, LIMITS, frozen=True) as server, server.peer() as peer:
+        await peer.write(peer.head(1, GET))
+        assert await peer.alive()
+        for _ in range(20):
+            server.clock.advance(50)
+            asked = await peer.next(h2.PING)
+            assert (asked.flags, len(asked.payload)) == (0, 8)
+            await peer.write(frame(h2.PING, h2.ACK, 0, asked.payload))
+            await received(server)
+        assert (await peer.get(3, "/quick"))[1] == b"quick"
+
+
+async def test_a_silent_peer_that_does_not_answer_is_cut_and_its_application_told() -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def wait(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        told.put_nowait("http.disconnect")
+
+    async with serving(wait, LIMITS, frozen=True) as server, server.peer() as peer:
+        await peer.write(peer.head(1, GET))
+        assert await peer.alive()
+        server.clock.advance(50)
+        await peer.next(h2.PING)
+        server.clock.advance(14)
+        assert told.empty()
+        assert not server.connections[0].over
+        server.clock.advance(11)
+        assert await asyncio.wait_for(told.get(), 5) == "http.disconnect"
+        assert await peer.rest() == []
+
+
+async def test_a_peer_without_a_request_is_not_asked() -> None:
+    async with serving(hello, LIMITS, frozen=True) as server, server.peer() as peer:
+        await peer.get(1)
+        server.clock.advance(110)
+        assert [found.kind for found in await peer.rest()] == [h2.GOAWAY]
 
 
 async def test_a_response_that_nobody_takes_is_cancelled() -> None:
