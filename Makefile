@@ -1,6 +1,6 @@
 # Everything starts from a Python of 3.11 or newer, git and make; each target does its own set-up first.
 #
-#   make demo    installs, starts the echo agent, calls it over both bindings, shows the stored task
+#   make demo    installs, starts the echo agent, calls it over every binding, shows the stored task
 #   make test    installs, then lint, format, types and every test (all that is checked before a merge)
 #   make check   the same without the official SDKs as peers
 #   make sim     plays SCHEDULES=5000 schedules of the simulation, and its broken twins

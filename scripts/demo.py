@@ -25,7 +25,7 @@ def main() -> None:
         with running(argv, url + CARD_PATH, Path(folder) / "echo.log", cwd=Path(folder)):
             say("The agent's card")
             shown("card", "get", "-a", url)
-            for binding in ("JSONRPC", "HTTP+JSON"):
+            for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
                 say(f"A message over {binding}, from the command line, then streamed")
                 expect("hello", shown("send", "-a", url, "--transport", binding, "hello"))
                 shown("send", "-a", url, "--transport", binding, "--stream", "hello again")

@@ -6,7 +6,7 @@ from functools import cache
 
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["headers_of", "last_event_in_metadata", "parameters_of"]
+__all__ = ["extensions_header", "headers_of", "last_event_in_metadata", "parameters_of"]
 
 VERSION = "a2a-version"
 EXTENSIONS = "a2a-extensions"
@@ -62,6 +62,11 @@ def headers_of(parameters: ServiceParameters, version: str) -> dict[str, str]:
     if parameters.last_event_id is not None:
         headers[LAST_EVENT] = str(parameters.last_event_id)
     return headers
+
+
+def extensions_header(version: str) -> str:
+    """The header in which an answer of this version lists the extensions in force."""
+    return OLDER_EXTENSIONS if version == OLDER else EXTENSIONS
 
 
 def last_event_in_metadata(headers: dict[str, str]) -> dict[str, str]:

@@ -169,7 +169,7 @@ class Execution:
         except Fenced:
             log.info("task %s was taken over or removed; its run ends", self.task_id)
         except StoreUnavailable:
-            log.warning("the end of task %s could not be stored; the next start will find it unfinished", self.task_id)
+            log.warning("the end of task %s could not be stored; what becomes of it is looked at again", self.task_id)
         return False
 
     async def _run_turn(self) -> bool:

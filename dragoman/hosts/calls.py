@@ -8,15 +8,13 @@ import msgspec
 
 from dragoman.dialects.base import Call, Dialect, HttpReply, HttpRequest, Refusal
 from dragoman.dialects.negotiate import Negotiator
+from dragoman.dialects.parameters import extensions_header
 from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.engine.service import Service
 from dragoman.errors import A2AError, InternalError, StoreUnavailable, UnavailableError
 from dragoman.ports.call import CallContext
 
 __all__ = ["Calls", "Stream"]
-
-_EXTENSIONS = {"0.3": "x-a2a-extensions"}
-"""The header that lists the extensions in force, by version, where it is not the one of 1.0."""
 
 log = logging.getLogger("dragoman.hosts")
 
@@ -56,7 +54,7 @@ class Calls:
             return dialect.encode_error(call.error, call.reply_to)
         parameters = call.parameters
         extensions = self._activated(parameters.extensions) if parameters.extensions else ()
-        named = {_EXTENSIONS.get(dialect.version, "a2a-extensions"): ", ".join(extensions)} if extensions else {}
+        named = {extensions_header(dialect.version): ", ".join(extensions)} if extensions else {}
         try:
             await self._first()
             result = await self.service.call(call.operation, call.request, CallContext(parameters=parameters))

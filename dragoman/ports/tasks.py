@@ -282,10 +282,6 @@ class TaskStore(Protocol):
         """
         ...
 
-    async def unfinished(self) -> tuple[Stored, ...]:
-        """All tasks that are neither terminal nor interrupted, whatever their scope."""
-        ...
-
     async def locate(self, task_id: str) -> Stored | None:
         """The task whatever its scope: for the agent's own code, never for a caller."""
         ...

@@ -155,9 +155,17 @@ class MemoryStore:
         self._beats.pop(worker, None)
 
     async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
+        self._check_open()
         alive_since = self._clock.now() - timedelta(seconds=dead_after)
         alive = {worker for worker, beat in self._beats.items() if beat > alive_since}
-        found = [stored for stored in await self.unfinished() if stored.worker not in alive]
+        unsettled = [
+            self._tasks[task_id].stored()
+            for shelf in self._shelves.values()
+            for state, order in shelf.by_state.items()
+            if not state.settled
+            for _, task_id in order
+        ]
+        found = [stored for stored in unsettled if stored.worker not in alive]
         found.sort(key=lambda stored: (not stored.worker, stored.task.status.timestamp or EPOCH, stored.task.id))
         return tuple(found[:limit])
 
@@ -187,15 +195,6 @@ class MemoryStore:
                 if state.terminal:
                     found += order[bisect_right(order, after) : bisect_right(order, until)]
         return sorted(found)
-
-    async def unfinished(self) -> tuple[Stored, ...]:
-        self._check_open()
-        found: list[Stored] = []
-        for shelf in self._shelves.values():
-            for state, order in shelf.by_state.items():
-                if not state.settled:
-                    found += [self._tasks[task_id].stored() for _, task_id in order]
-        return tuple(found)
 
     async def locate(self, task_id: str) -> Stored | None:
         self._check_open()

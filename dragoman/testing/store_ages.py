@@ -56,7 +56,7 @@ class AgeContract:
         refusals = [outcome for outcome in outcomes if outcome is not None]
         assert len(created) == 1
         assert all(isinstance(refusal, Duplicate) and refusal.task_id == created[0].id for refusal in refusals)
-        assert len(await store.unfinished()) == 1
+        assert len(await store.claimable(0, 1000)) == 1
 
     async def test_the_same_key_in_another_scope_is_another(self, store: TaskStore) -> None:
         narrator = Narrator(store)

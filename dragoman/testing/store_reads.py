@@ -113,7 +113,7 @@ class ReadContract:
         assert await store.entries("nothing", Scope(), 0) == ()
         assert await store.inbox("nothing") == ()
         assert await store.memos("nothing", 1) == ()
-        assert await store.unfinished() == ()
+        assert await store.claimable(0, 1000) == ()
 
     async def test_the_agents_own_code_finds_any_task(self, store: TaskStore) -> None:
         story = await self._logged(store, Scope("acme", "ann"))
@@ -131,7 +131,7 @@ class ReadContract:
         for state in TaskState:
             if state.settled:
                 await narrator.ended(state)
-        found = {one.task.id: one for one in await store.unfinished()}
+        found = {one.task.id: one for one in await store.claimable(0, 1000)}
         assert found.keys() == {submitted.id, working.id}
         assert (found[working.id].task, found[working.id].scope) == (working.expected, working.scope)
 
@@ -167,7 +167,7 @@ class ReadContract:
         assert await store.entries(gone.id, gone.scope, 0) == ()
         assert await store.inbox(gone.id) == ()
         assert await store.memos(gone.id, 1) == ()
-        assert await store.unfinished() == ()
+        assert await store.claimable(0, 1000) == ()
         assert await store.erase(Selector(task_id=gone.id)) == ()
         assert (await stored(store, kept)).task == kept.expected
 

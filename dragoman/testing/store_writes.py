@@ -228,7 +228,7 @@ class WriteContract:
             store.get(story.id, story.scope),
             store.commit(story.change(story.chunk("a"))),
             store.post(story.id, story.scope, message, TurnStart()),
-            store.unfinished(),
+            store.claimable(0, 1000),
         ):
             with refused(StoreUnavailable):
                 await call

@@ -174,9 +174,6 @@ class StoreView:
     async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
         return await self._read(lambda: self._inner.claimable(dead_after, limit))
 
-    async def unfinished(self) -> tuple[Stored, ...]:
-        return await self._read(self._inner.unfinished)
-
     async def locate(self, task_id: str) -> Stored | None:
         return await self._read(lambda: self._inner.locate(task_id))
 

@@ -15,7 +15,7 @@ from dragoman.stores.record import decode_entries, decode_letter, decode_memo, d
 from dragoman.stores.sqlite.schema import transaction
 from dragoman.types.task import Task, TaskState
 
-__all__ = ["load", "read_claimable", "read_entries", "read_page", "read_unfinished"]
+__all__ = ["load", "read_claimable", "read_entries", "read_page"]
 
 Value = int | str
 _Row = tuple[int, str, str, str, str, int, bytes, int, int, int, str, int, int, bytes, bytes]
@@ -36,20 +36,14 @@ def load(connection: sqlite3.Connection, task_id: str) -> tuple[Held, int] | Non
 
 
 _UNSETTLED = ", ".join(f"'{state.value}'" for state in TaskState if not state.settled)
-_IS_UNFINISHED = f"""(tenant, principal, state) in
+_UNFINISHED = f"""(tenant, principal, state) in
     (select tenant, principal, state from tally where tasks > 0 and state in ({_UNSETTLED}))"""  # noqa: S608 -- made of this module's own words only
 """The tasks that are not settled, found by the states that the tally counts."""
-_UNFINISHED = f"{_TASK} where {_IS_UNFINISHED}"
 _ORDER = "worker = '', status_at, id"
 # Chosen before the large columns are looked at: a long queue is read at every look for tasks.
 _CLAIMABLE = f"""{_TASK} where n in
-    (select n from task where {_IS_UNFINISHED} and worker not in (select id from worker where beat_at > ?)
+    (select n from task where {_UNFINISHED} and worker not in (select id from worker where beat_at > ?)
      order by {_ORDER} limit ?) order by {_ORDER}"""  # noqa: S608 -- made of this module's own words only
-
-
-def read_unfinished(connection: sqlite3.Connection) -> tuple[Stored, ...]:
-    with transaction(connection, "begin"):
-        return _readable(connection, connection.execute(_UNFINISHED).fetchall())
 
 
 def read_claimable(connection: sqlite3.Connection, alive_since: datetime, limit: int) -> tuple[Stored, ...]:

@@ -124,9 +124,6 @@ class SqliteStore:
         change = knowledge.Prune(self._clock.now(), events_before, tasks_before, limit)
         return cast("int", await self._write(change))
 
-    async def unfinished(self) -> tuple[Stored, ...]:
-        return await self._read(reading.read_unfinished)
-
     async def locate(self, task_id: str) -> Stored | None:
         held = await self._held(task_id)
         return None if held is None else held.stored()

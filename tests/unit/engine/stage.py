@@ -162,9 +162,6 @@ class WatchedStore:
     async def memos(self, task_id: str, turn: int) -> tuple[Memo, ...]:
         return await self.inner.memos(task_id, turn)
 
-    async def unfinished(self) -> tuple[Stored, ...]:
-        return await self.inner.unfinished()
-
     async def locate(self, task_id: str) -> Stored | None:
         return await self.inner.locate(task_id)
 

@@ -164,7 +164,7 @@ def readings(store: SqliteStore, story: Story) -> list[Callable[[], Awaitable[ob
         lambda: store.inbox(story.id),
         lambda: store.memos(story.id, 1),
         lambda: store.locate(story.id),
-        store.unfinished,
+        lambda: store.claimable(0, 1000),
         lambda: store.claimable(1.0, 5),
     ]
 

@@ -32,7 +32,7 @@ def test_no_method_ever_waits() -> None:
         store.post(story.id, story.scope, narrator.message("b", role=Role.USER), TurnStart()),
         store.inbox(story.id),
         store.memos(story.id, 1),
-        store.unfinished(),
+        store.claimable(0, 1000),
         store.locate(story.id),
         store.erase(Selector(task_id=story.id)),
         store.close(),

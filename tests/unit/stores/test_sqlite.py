@@ -47,7 +47,7 @@ async def test_everything_is_there_after_a_restart(store: SqliteStore, path: Pat
     assert await again.inbox(parked.id) == inbox
     assert await again.memos(parked.id, 1) == (memo,)
     assert await again.page(Query(limit=10, artifacts=True), Scope()) == page
-    assert [one.task.id for one in await again.unfinished()] == [running.id]
+    assert [one.task.id for one in await again.claimable(0, 1000)] == [running.id]
     for story in (parked, running, ended):
         assert await again.entries(story.id, story.scope, 0) == tuple(story.log)
     assert await again.post(parked.id, parked.scope, question, TurnStart()) == 3
