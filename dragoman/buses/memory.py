@@ -1,7 +1,7 @@
 """The event bus within one process and one event loop."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -27,8 +27,11 @@ class MemoryBus:
 
     def __init__(self) -> None:
         self._readers: dict[str, list[Mailbox]] = {}
+        self._listeners: tuple[Callable[[Hint], None], ...] = ()
 
     def publish(self, hint: Hint) -> None:
+        for heard in self._listeners:
+            heard(hint)
         readers = self._readers.get(hint.task_id)
         if readers and hint.entries:
             size = sum(map(_estimate, hint.entries))
@@ -39,6 +42,13 @@ class MemoryBus:
         mailbox = Mailbox(self, task_id)
         self._readers.setdefault(task_id, []).append(mailbox)
         return mailbox
+
+    def listen(self, heard: Callable[[Hint], None]) -> Callable[[], None]:
+        self._listeners = (*self._listeners, heard)
+        return lambda: self._unlisten(heard)
+
+    def _unlisten(self, heard: Callable[[Hint], None]) -> None:
+        self._listeners = tuple([one for one in self._listeners if one is not heard])
 
     def leave(self, mailbox: "Mailbox") -> None:
         """Forgets a mailbox; one that is not known any more is no error."""

@@ -1,5 +1,6 @@
 """The event bus: hints that something was committed. Correctness never rests on it, only promptness."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -47,4 +48,10 @@ class EventBus(Protocol):
 
     def subscribe(self, task_id: str) -> Subscription:
         """Hints published from now on."""
+        ...
+
+    def listen(self, heard: Callable[[Hint], None]) -> Callable[[], None]:
+        """Has `heard` called with every hint from now on, of whatever task; it must be quick and not raise. Calling
+        what this returns ends that.
+        """
         ...

@@ -16,6 +16,7 @@ import msgspec
 
 from dragoman.errors import Duplicate
 from dragoman.ports.call import Scope
+from dragoman.ports.push import NewPush
 from dragoman.types.content import Message
 from dragoman.types.events import TaskUpdate
 from dragoman.types.json import Json, JsonObject
@@ -92,6 +93,8 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     start: TurnStart
     worker: str = ""
     key: Key | None = None
+    push: NewPush | None = None
+    """A configuration that came with the message (section 3.2.2)."""
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,6 +1,7 @@
 """What a simulated process has of the world: a clock that may be wrong, ids of a seed, hints that may be lost."""
 
 import asyncio
+from collections.abc import Callable
 from contextvars import Context
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -74,3 +75,6 @@ class WiredBus:
 
     def subscribe(self, task_id: str) -> Subscription:
         return self._readers.subscribe(task_id)
+
+    def listen(self, heard: Callable[[Hint], None]) -> Callable[[], None]:
+        return self._readers.listen(heard)

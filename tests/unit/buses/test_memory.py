@@ -152,3 +152,14 @@ async def test_closing_ends_the_subscription_and_the_waiting() -> None:
     other.close()
     bus.publish(Hint("t", (entry(3),)))
     assert numbers(other) == ([], False)
+
+
+def test_a_listener_hears_of_every_task_until_it_has_heard_enough() -> None:
+    bus = MemoryBus()
+    heard: list[str] = []
+    end = bus.listen(lambda hint: heard.append(hint.task_id))
+    bus.publish(Hint("a", ()))
+    bus.publish(Hint("b", ()))
+    end()
+    bus.publish(Hint("c", ()))
+    assert heard == ["a", "b"]

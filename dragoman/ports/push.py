@@ -1,0 +1,168 @@
+"""The store of push notification configurations, each with a cursor over the log of its task (section 4.3).
+
+Nothing is enqueued when something happens: what is to be delivered is what stands in the log after the cursor, so
+that nothing can be forgotten. A worker owns the configurations that it delivers for, as it owns tasks; every claim
+raises the `epoch`, and a move under an old one is refused with `Fenced`.
+"""
+
+import enum
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from dragoman.ports.call import Scope
+from dragoman.types.content import Message
+from dragoman.types.task import TaskStatus
+
+__all__ = ["DeadLetter", "NewPush", "Push", "PushMove", "PushState", "PushStore"]
+
+
+class PushState(enum.Enum):
+    """Where a configuration stands."""
+
+    LIVE = "live"
+    """It is delivered to, now or when something happens."""
+    ENDED = "ended"
+    """Its task has ended, and everything was delivered."""
+    DEAD = "dead"
+    """Given up: the receiver was away for too long, or has said that it is gone."""
+
+
+class NewPush(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A configuration to be stored.
+
+    `task_id` is empty for the one that waits for a direct answer, which is then in `answer`. `cursor` is the number of
+    the last event that is not to be delivered: 0 delivers the creation too, for which `opened` says the status that the
+    task had then; None stands for the event that is the last when it is stored.
+    """
+
+    task_id: str
+    id: str
+    scope: Scope
+    dialect: str
+    """The key of the dialect in which it was registered, which is the dialect of its payloads."""
+    origin: str
+    """Scheme, host and port of its URL; nothing secret."""
+    sealed: bytes
+    """The configuration itself, which the store cannot read."""
+    worker: str
+    cursor: int | None = None
+    opened: TaskStatus | None = None
+    answer: Message | None = None
+
+
+class Push(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A stored configuration. `seq` and `terminal` tell of its task as of the same moment."""
+
+    n: int
+    """Its number in the store, higher for later ones; a replacement keeps the number."""
+    task_id: str
+    id: str
+    scope: Scope
+    dialect: str
+    origin: str
+    sealed: bytes
+    worker: str
+    created: datetime
+    cursor: int
+    opened: TaskStatus | None = None
+    answer: Message | None = None
+    epoch: int = 1
+    state: PushState = PushState.LIVE
+    whole: bool = False
+    """Whether the next delivery is the task as it is, and the cursor goes to its number."""
+    attempts: int = 0
+    """How often the next delivery has failed."""
+    failing_since: datetime | None = None
+    """When it has failed for the first time."""
+    not_before: datetime | None = None
+    """When it may be tried again."""
+    trouble: str = ""
+    """Why it has failed last, or why the configuration is dead: a few words without secrets."""
+    seq: int = 0
+    terminal: bool = False
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is something to deliver."""
+        return self.whole or self.cursor < self.seq or self.answer is not None
+
+
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A delivery that the receiver has refused for good; the configuration went on after it."""
+
+    seq: int
+    at: datetime
+    trouble: str
+
+
+class PushMove(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One atomic change of one configuration under its epoch. It replaces all that it names.
+
+    `claim` raises the epoch by one and makes the configuration the `worker`'s. `letter` is added to its dead letters.
+    """
+
+    n: int
+    epoch: int
+    cursor: int
+    state: PushState = PushState.LIVE
+    whole: bool = False
+    attempts: int = 0
+    failing_since: datetime | None = None
+    not_before: datetime | None = None
+    trouble: str = ""
+    claim: bool = False
+    worker: str | None = None
+    letter: DeadLetter | None = None
+
+
+class PushStore(Protocol):
+    """Keeps configurations beside the tasks, in the same transactions: a `NewTask` brings its own. Promises as
+    `TaskStore`; what belongs to a task goes with it. Logs, and tasks that have ended, are not pruned while a live
+    configuration is behind.
+    """
+
+    async def put_push(self, new: NewPush) -> Push:
+        """Stores a configuration. One with the same task and id is replaced under a new epoch: a live one keeps its
+        cursor, a dead one lives again and has its next delivery `whole`, and one that has ended begins at the task's
+        last event.
+
+        Raises:
+            Fenced: the task does not exist for this scope.
+        """
+        ...
+
+    async def get_push(self, task_id: str, scope: Scope, config_id: str) -> Push | None:
+        """The configuration, or None if it, or its task, does not exist for this scope."""
+        ...
+
+    async def page_pushes(self, task_id: str, scope: Scope, *, after: int, limit: int) -> tuple[Push, ...]:
+        """The configurations of a task whose numbers come after `after`, in order."""
+        ...
+
+    async def drop_push(self, task_id: str, scope: Scope, config_id: str) -> None:
+        """Removes a configuration and its dead letters for good; one that is not there is no error."""
+        ...
+
+    async def due_pushes(self, worker: str, dead_after: float, *, after: int, limit: int) -> tuple[Push, ...]:
+        """Live configurations that are behind, or whose task has ended, with numbers after `after`, in order: those of
+        this worker, and those of workers that have not beaten for `dead_after` seconds, by the clock of the store.
+        """
+        ...
+
+    async def move_push(self, move: PushMove) -> None:
+        """Applies one change. A direct answer that was delivered goes with its configuration: state ENDED removes it.
+
+        Raises:
+            Fenced: the epoch is not the configuration's, or it is gone.
+        """
+        ...
+
+    async def read_pushes(self, state: PushState, *, after: int, limit: int) -> tuple[Push, ...]:
+        """Configurations of any scope in this state, by number: for the agent's owner, never for a caller."""
+        ...
+
+    async def letters(self, n: int, limit: int) -> tuple[DeadLetter, ...]:
+        """The dead letters of a configuration, the last first."""
+        ...
