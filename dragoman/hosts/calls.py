@@ -57,7 +57,8 @@ class Calls:
         named = {extensions_header(dialect.version): ", ".join(extensions)} if extensions else {}
         try:
             await self._first()
-            result = await self.service.call(call.operation, call.request, CallContext(parameters=parameters))
+            context = CallContext(parameters=parameters, dialect=dialect.key)
+            result = await self.service.call(call.operation, call.request, context)
             if call.operation.streams:
                 return Stream(dialect, call, result, named)
             reply = dialect.encode_result(call, result)

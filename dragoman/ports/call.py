@@ -25,6 +25,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     principal: Principal = Principal()
     parameters: ServiceParameters = ServiceParameters()
+    dialect: str = ""
+    """The key of the dialect that the caller speaks: in it webhooks are called."""
 
     def scope(self, tenant: str) -> Scope:
         """The scope of this caller in `tenant`; the only place where a scope is derived."""

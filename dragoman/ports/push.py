@@ -6,16 +6,24 @@ raises the `epoch`, and a move under an old one is refused with `Fenced`.
 """
 
 import enum
+from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
 import msgspec
 
-from dragoman.ports.call import Scope
+from dragoman.ports.call import CallContext, Scope
 from dragoman.types.content import Message
+from dragoman.types.push import TaskPushNotificationConfig
+from dragoman.types.requests import (
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
+)
 from dragoman.types.task import TaskStatus
 
-__all__ = ["DeadLetter", "NewPush", "Push", "PushMove", "PushState", "PushStore"]
+__all__ = ["DeadLetter", "Deliveries", "NewPush", "Push", "PushMove", "PushState", "PushStore", "Pushes"]
 
 
 class PushState(enum.Enum):
@@ -165,4 +173,102 @@ class PushStore(Protocol):
 
     async def letters(self, n: int, limit: int) -> tuple[DeadLetter, ...]:
         """The dead letters of a configuration, the last first."""
+        ...
+
+
+class Pushes(Protocol):
+    """What callers do with configurations (sections 3.1.7 to 3.1.10), and those that come with a message (section
+    3.2.2). `worker` is who is to deliver. What waits may raise `StoreUnavailable`.
+    """
+
+    async def create(
+        self, config: TaskPushNotificationConfig, context: CallContext, worker: str
+    ) -> TaskPushNotificationConfig:
+        """Stores a configuration, or replaces the one with its id; gives it back as `get` does.
+
+        Raises:
+            TaskNotFoundError: the task does not exist for this caller.
+            InvalidParamsError: the URL may not be called, or a member cannot be sent.
+            UnsupportedOperationError: the task has as many configurations as it may have.
+        """
+        ...
+
+    async def get(
+        self, request: GetTaskPushNotificationConfigRequest, context: CallContext
+    ) -> TaskPushNotificationConfig:
+        """The configuration without its credentials; with an empty id the first of the task.
+
+        Raises:
+            TaskNotFoundError: it, or its task, does not exist for this caller.
+        """
+        ...
+
+    async def list(
+        self, request: ListTaskPushNotificationConfigsRequest, context: CallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        """A page of the configurations of a task in the order of their creation, without credentials.
+
+        Raises:
+            TaskNotFoundError: the task does not exist for this caller.
+            InvalidParamsError: no page has this size or token.
+        """
+        ...
+
+    async def delete(self, request: DeleteTaskPushNotificationConfigRequest, context: CallContext) -> None:
+        """Removes a configuration; one that is not there is no error.
+
+        Raises:
+            TaskNotFoundError: the task does not exist for this caller.
+        """
+        ...
+
+    async def check(self, config: TaskPushNotificationConfig, task_id: str, scope: Scope) -> None:
+        """Looks at a configuration that comes with a message, before anything of that is stored. `task_id` is empty
+        for a message that begins something.
+
+        Raises:
+            InvalidParamsError, UnsupportedOperationError: as `create` does.
+        """
+        ...
+
+    def new(
+        self, config: TaskPushNotificationConfig, task_id: str, scope: Scope, context: CallContext, worker: str
+    ) -> NewPush:
+        """A configuration that was checked, sealed for this task, with the task's last event as its cursor. For a
+        direct answer `task_id` is empty, and the configuration gets an id that no other has.
+        """
+        ...
+
+    async def put(self, new: NewPush) -> None:
+        """Stores it; nothing happens if its task is gone."""
+        ...
+
+    def stored(self, new: NewPush) -> None:
+        """Says that it was stored with its task."""
+        ...
+
+
+class Deliveries(Protocol):
+    """Delivers to all configurations of its store that this worker owns, or that nobody alive does."""
+
+    async def open(self, worker: Callable[[], str]) -> None:
+        """Begins; `worker` says under which id this process is alive, which may change.
+
+        Raises:
+            StoreUnavailable: nothing has begun then.
+        """
+        ...
+
+    async def close(self, grace: float) -> None:
+        """Goes on for at most so many seconds while deliveries are under way or due, then ends. What is left is found
+        in the store by the next one. The store is still open.
+        """
+        ...
+
+    def stored(self, task_id: str, scope: Scope, config_id: str) -> None:
+        """A configuration was stored or replaced just now: from here on its task is followed. Quick; never raises."""
+        ...
+
+    def dropped(self, task_id: str, config_id: str) -> None:
+        """A configuration was removed just now: no delivery begins any more. Quick; never raises."""
         ...

@@ -1,0 +1,79 @@
+"""Configurations as the store keeps them: unreadable without the key.
+
+AES-256-GCM. A sealed configuration is one byte that tells the form, twelve random bytes, and the cipher text with its
+tag; it opens only for the task and the id that it was sealed for. Random nonces allow some 2**32 seals with one key.
+"""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dragoman.errors import DragomanError
+from dragoman.types.push import TaskPushNotificationConfig
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+__all__ = ["KEY_BYTES", "Seal", "SealBroken", "derived"]
+
+KEY_BYTES = 32
+_NONCE_BYTES = 12
+_FORM = b"\x01"
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(TaskPushNotificationConfig).decode
+
+
+class SealBroken(DragomanError):
+    """What is sealed cannot be opened: it is another's, it was changed, or the key is another one."""
+
+
+class Seal:
+    """Seals and opens with one key of 32 bytes, which is asked for when it is first needed."""
+
+    def __init__(self, key: Callable[[], bytes]) -> None:
+        self._key = key
+        self._cipher: AESGCM | None = None
+
+    def seal(self, config: TaskPushNotificationConfig, task_id: str, config_id: str) -> bytes:
+        """The configuration, for this place in the store."""
+        nonce = os.urandom(_NONCE_BYTES)
+        cipher = self._cipher or self._made()
+        return _FORM + nonce + cipher.encrypt(nonce, _encode(config), _place(task_id, config_id))
+
+    def open(self, sealed: bytes, task_id: str, config_id: str) -> TaskPushNotificationConfig:
+        """The configuration that was sealed for this place.
+
+        Raises:
+            SealBroken: it was not, or not with this key.
+        """
+        from cryptography.exceptions import InvalidTag
+
+        cipher = self._cipher or self._made()
+        nonce, text = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        try:
+            if sealed[:1] != _FORM:
+                raise SealBroken("it is sealed in a form that is not known")
+            return _decode(cipher.decrypt(nonce, text, _place(task_id, config_id)))
+        except (InvalidTag, ValueError, msgspec.MsgspecError) as error:
+            raise SealBroken("it cannot be decrypted with the key that is in use") from error
+
+    def _made(self) -> "AESGCM":
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        self._cipher = AESGCM(self._key())
+        return self._cipher
+
+
+def derived(secret: str) -> bytes:
+    """The key that a secret of any length stands for."""
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"dragoman push configurations").derive(secret.encode())
+
+
+def _place(task_id: str, config_id: str) -> bytes:
+    return f"{len(task_id)}:{task_id}{config_id}".encode()
