@@ -1,9 +1,7 @@
 """What has been kept long enough goes: logs of tasks that have ended, tasks, and ids of messages."""
 
 import asyncio
-from datetime import datetime, timedelta
 
-from dragoman.core.views import EPOCH
 from dragoman.engine.world import World
 
 __all__ = ["Tidying"]
@@ -35,9 +33,9 @@ class Tidying:
             return
         self._due = now + self._pause
         keeping = self._world.keeping
-        logs, tasks = self._before(keeping.logs), self._before(keeping.tasks)
+        prune = self._world.store.prune
         for _ in range(CHANGES):
-            if not await self._world.store.prune(events_before=logs or EPOCH, tasks_before=tasks, limit=AT_A_TIME):
+            if not await prune(logs_after=keeping.logs, tasks_after=keeping.tasks, limit=AT_A_TIME):
                 return
         self._due = now
 
@@ -46,7 +44,3 @@ class Tidying:
         keeping = self._world.keeping
         shortest = min(time for time in (keeping.keys, keeping.logs, keeping.tasks, PAUSE) if time is not None)
         return shortest / 4
-
-    def _before(self, seconds: float | None) -> datetime | None:
-        """When that must have ended which is kept for so long; None if all of it stays."""
-        return None if seconds is None else self._world.clock.now() - timedelta(seconds=seconds)

@@ -278,10 +278,11 @@ class TaskStore(Protocol):
         """
         ...
 
-    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
-        """Removes the log of tasks that ended before `events_before` (their snapshots stay), tasks that ended before
-        `tasks_before`, and keys that have expired; of tasks and of keys at most about `limit` at a time. How many
-        tasks and keys it touched: 0 if nothing is left to do.
+    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:
+        """Removes the log of tasks whose end is `logs_after` seconds ago or more (their snapshots stay), tasks whose
+        end is `tasks_after` seconds ago or more, and keys that have expired, all by the clock of the store; None leaves
+        them. Of tasks and of keys at most about `limit` at a time. How many tasks and keys it touched: 0 if nothing is
+        left to do.
         """
         ...
 

@@ -169,12 +169,14 @@ class MemoryStore:
         found.sort(key=lambda stored: (not stored.worker, stored.task.status.timestamp or EPOCH, stored.task.id))
         return tuple(found[:limit])
 
-    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
+    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:
         self._check_open()
-        expired = self._keys.expire(self._clock.now())
-        old = [] if tasks_before is None else self._ended(BEGINNING, (tasks_before, LAST))[:limit]
+        now = self._clock.now()
+        expired = self._keys.expire(now)
+        logs, tasks = _until(now, logs_after), _until(now, tasks_after)
+        old = [] if tasks is None else self._ended(BEGINNING, tasks)[:limit]
         self._remove([task_id for _, task_id in old])
-        return expired + len(old) + self._cut((events_before, LAST), limit - len(old))
+        return expired + len(old) + (0 if logs is None else self._cut(logs, limit - len(old)))
 
     def _cut(self, until: Position, limit: int) -> int:
         """Clears logs, those that ended first at first. The mark goes back where a clock had run ahead."""
@@ -246,6 +248,11 @@ class MemoryStore:
     def _check_open(self) -> None:
         if not self._open:
             raise StoreUnavailable("The store is closed")
+
+
+def _until(now: datetime, seconds: float | None) -> Position | None:
+    """After all that had ended so long before now."""
+    return None if seconds is None else (now - timedelta(seconds=seconds), LAST)
 
 
 class _Shelf:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from dragoman.errors import Duplicate
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Key, Selector, TaskStore
+from dragoman.testing.clock import FakeClock
 from dragoman.testing.expect import refused
 from dragoman.testing.story import ANYONE, Narrator, Story, stored
 from dragoman.types.content import Message, Part, Role
@@ -30,6 +31,20 @@ async def _known(store: TaskStore, name: str = "m", scope: Scope = ANYONE) -> tu
 
 async def _log(store: TaskStore, story: Story) -> int:
     return len(await store.entries(story.id, story.scope, 0))
+
+
+def _long_ago(store: TaskStore) -> Narrator:
+    """Tells of what has ended long ago by the clock of any store."""
+    return Narrator(store, FakeClock(PAST + timedelta(days=366)))
+
+
+async def _prune(store: TaskStore, *, logs: datetime | None, tasks: datetime | None = None, limit: int = 100) -> int:
+    """Prunes what ended until these times, give or take a second between the clock of the store and this one."""
+    return await store.prune(logs_after=_ago(logs), tasks_after=_ago(tasks), limit=limit)
+
+
+def _ago(time: datetime | None) -> float | None:
+    return None if time is None else (datetime.now(UTC) - time).total_seconds() - 1
 
 
 class AgeContract:
@@ -114,98 +129,98 @@ class AgeContract:
         assert await _known(store) is None
 
     async def test_pruning_takes_the_log_of_what_has_ended_and_leaves_the_task(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         ended = await narrator.ended()
         narrator.clock.advance(10)
         running = await narrator.begun()
         await store.commit(running.change(running.chunk("a")))
         at = narrator.clock.now()
-        assert await store.prune(events_before=at, tasks_before=None, limit=100) == 1
+        assert await _prune(store, logs=at) == 1
         assert await _log(store, ended) == 0
         assert await _log(store, running) == 1
         found = await stored(store, ended)
         assert (found.task, found.seq) == (ended.expected, ended.seq)
-        assert await store.prune(events_before=at, tasks_before=None, limit=100) == 0
+        assert await _prune(store, logs=at) == 0
 
     async def test_what_ended_later_keeps_its_log_until_then(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         early = await narrator.ended()
         between = narrator.clock.advance(10)
         narrator.clock.advance(10)
         late = await narrator.ended()
-        await store.prune(events_before=between, tasks_before=None, limit=100)
+        await _prune(store, logs=between)
         assert (await _log(store, early), await _log(store, late)) == (0, 2)
-        await store.prune(events_before=narrator.clock.advance(1), tasks_before=None, limit=100)
+        await _prune(store, logs=narrator.clock.advance(1))
         assert await _log(store, late) == 0
 
     async def test_pruning_in_small_portions_comes_to_an_end(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         stories = [await narrator.ended(scope=Scope("", principal)) for principal in "abcde"]
         at = narrator.clock.advance(1)
         rounds = 0
-        while await store.prune(events_before=at, tasks_before=at, limit=2):
+        while await _prune(store, logs=at, tasks=at, limit=2):
             rounds += 1
             assert rounds < 20
         assert [await store.get(story.id, story.scope) for story in stories] == [None] * 5
 
     async def test_pruning_logs_in_small_portions_comes_to_an_end(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         stories: list[Story] = []
         for principal in "abcba":
             stories.append(await narrator.ended(scope=Scope("", principal)))
             narrator.clock.advance(1)
         at = narrator.clock.now()
         rounds = 0
-        while await store.prune(events_before=at, tasks_before=None, limit=2):
+        while await _prune(store, logs=at, limit=2):
             rounds += 1
             assert rounds < 20
         assert [await _log(store, story) for story in stories] == [0] * 5
         assert rounds == 3
 
     async def test_logs_that_ended_in_one_moment_are_pruned_all(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         stories = [await narrator.ended() for _ in range(5)]
         for _ in range(3):
-            await store.prune(events_before=narrator.clock.now(), tasks_before=None, limit=2)
+            await _prune(store, logs=narrator.clock.now(), limit=2)
         assert [await _log(store, story) for story in stories] == [0] * 5
 
     async def test_pruning_keys_in_small_portions_comes_to_an_end(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         for number in range(5):
             await narrator.begun(key=_key(str(number), expires=PAST))
         rounds = 0
-        while await store.prune(events_before=PAST, tasks_before=None, limit=2):
+        while await store.prune(logs_after=None, tasks_after=None, limit=2):
             rounds += 1
             assert rounds < 20
         assert rounds in {1, 3}
 
     async def test_logs_of_tasks_that_ended_after_a_clock_ran_ahead_are_pruned_too(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         early = await narrator.ended()
-        await store.prune(events_before=FUTURE, tasks_before=None, limit=100)
+        await _prune(store, logs=FUTURE)
         between = narrator.clock.advance(10)
         narrator.clock.advance(10)
         late = await narrator.ended()
-        await store.prune(events_before=between, tasks_before=None, limit=100)
+        await _prune(store, logs=between)
         assert (await _log(store, early), await _log(store, late)) == (0, 2)
-        await store.prune(events_before=narrator.clock.advance(1), tasks_before=None, limit=100)
+        await _prune(store, logs=narrator.clock.advance(1))
         assert await _log(store, late) == 0
 
     async def test_old_tasks_go_and_others_stay(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         old, parked = await narrator.ended(key=_key()), await narrator.ended(TaskState.INPUT_REQUIRED)
         at = narrator.clock.advance(10)
         narrator.clock.advance(10)
         young = await narrator.ended()
-        assert await store.prune(events_before=at - timedelta(days=1), tasks_before=at, limit=100) == 1
+        assert await _prune(store, logs=at - timedelta(days=1), tasks=at) == 1
         assert await store.get(old.id, old.scope) is None
         assert await _known(store) is None
         assert (await stored(store, parked)).task == parked.expected
         assert (await stored(store, young)).task == young.expected
 
     async def test_pruning_forgets_keys_that_have_expired_and_no_others(self, store: TaskStore) -> None:
-        narrator = Narrator(store)
+        narrator = _long_ago(store)
         await narrator.begun(key=_key("old", expires=PAST))
         story = await narrator.begun(key=_key("new"))
-        await store.prune(events_before=PAST, tasks_before=None, limit=100)
+        await store.prune(logs_after=None, tasks_after=None, limit=100)
         assert await _known(store, "new") == (story.id, "d", None)

@@ -21,9 +21,9 @@ ANYONE = Scope()
 class Narrator:
     """Begins stories with a clock and identifiers of its own."""
 
-    def __init__(self, store: TaskStore) -> None:
+    def __init__(self, store: TaskStore, clock: FakeClock | None = None) -> None:
         self.store = store
-        self.clock = FakeClock()
+        self.clock = clock or FakeClock()
         self.ids = FakeIds()
 
     def story(

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import stat
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ async def tell_of_everything(narrator: Narrator) -> None:
     store = narrator.store
     await narrator.ended()
     pruned = narrator.clock.advance(1)
-    await store.prune(events_before=pruned, tasks_before=None, limit=9)
+    ahead = (pruned - datetime.now(UTC)).total_seconds()
+    await store.prune(logs_after=-ahead, tasks_after=None, limit=9)
     narrator.clock.advance(1)
     key = Key("m", "d", narrator.clock.advance(3600))
     running = await narrator.begun(worker="one", key=key)

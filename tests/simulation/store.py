@@ -3,12 +3,10 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from functools import partial
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from dragoman.core.views import EPOCH
 from dragoman.errors import Duplicate, Fenced, StoreUnavailable
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import (
@@ -144,9 +142,9 @@ class StoreView:
     async def retire(self, worker: str) -> None:
         await self._write("", lambda: self._inner.retire(worker))
 
-    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:  # noqa: ARG002 -- see below
-        """Nothing is old here: logs stay for the checker, also where clocks differ by hours."""
-        return await self._write("", partial(self._inner.prune, events_before=EPOCH, tasks_before=None, limit=limit))
+    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:  # noqa: ARG002 -- see below
+        """Keys may go; logs and tasks stay for the checker."""
+        return await self._write("", partial(self._inner.prune, logs_after=None, tasks_after=None, limit=limit))
 
     async def erase(self, selector: Selector) -> tuple[str, ...]:
         return await self._write("", lambda: self._inner.erase(selector))

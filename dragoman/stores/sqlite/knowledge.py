@@ -1,7 +1,7 @@
 """Keys of requests, beats of workers, and what is removed in time. Rare changes, written at once."""
 
 import sqlite3
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import cast
 
 from dragoman.core.views import to_microseconds
@@ -102,16 +102,20 @@ class Retire(_Aside):
         heads.connection.execute("delete from worker where id = ?", (self._worker,))
 
 
+def _until(now: datetime, seconds: float | None) -> int | None:
+    return None if seconds is None else to_microseconds(now - timedelta(seconds=seconds))
+
+
 class Prune(_Aside):
     """Goes through the tasks by the time of their ends; a mark says how far the logs are gone already."""
 
-    def __init__(self, now: datetime, events_before: datetime, tasks_before: datetime | None, limit: int) -> None:
+    def __init__(self, now: datetime, logs_after: float | None, tasks_after: float | None, limit: int) -> None:
         self._now = to_microseconds(now)
-        self._events_before = to_microseconds(events_before)
-        self._tasks_before = None if tasks_before is None else to_microseconds(tasks_before)
+        self._logs_until = _until(now, logs_after)
+        self._tasks_until = _until(now, tasks_after)
         self._limit = limit
         # What is removed for good must not live on in the write-ahead log.
-        self.task_id = "" if tasks_before is None else None
+        self.task_id = "" if tasks_after is None else None
         self._removed: list[str] = []
 
     def plan(self, heads: Heads, wave: Wave) -> int:
@@ -121,16 +125,16 @@ class Prune(_Aside):
                (select tenant, principal, message_id from known where expires <= ? limit ?)""",
             (self._now, self._limit),
         ).rowcount
-        rows = [] if self._tasks_before is None else self._ended(connection, -1, self._tasks_before, self._limit)
+        rows = [] if self._tasks_until is None else self._ended(connection, -1, self._tasks_until, self._limit)
         self._removed = [remove(heads, wave, row[:5]) for row in rows]
-        return expired + len(rows) + self._cut(connection, self._limit - len(rows))
+        cut = 0 if self._logs_until is None else self._cut(connection, self._logs_until, self._limit - len(rows))
+        return expired + len(rows) + cut
 
-    def _cut(self, connection: sqlite3.Connection, limit: int) -> int:
+    def _cut(self, connection: sqlite3.Connection, until: int, limit: int) -> int:
         """Deletes logs, those that ended first at first. The mark goes back where a clock had run ahead."""
         if limit <= 0:
             return 0
         (mark,) = connection.execute("select value from meta where key = 'pruned'").fetchone()
-        until = self._events_before
         rows = self._ended(connection, mark, until, limit)
         if len(rows) == limit:
             # The mark is a moment: all that ended in it go together.

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
@@ -120,8 +120,8 @@ class SqliteStore:
         alive_since = self._clock.now() - timedelta(seconds=dead_after)
         return await self._read(reading.read_claimable, alive_since, limit)
 
-    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
-        change = knowledge.Prune(self._clock.now(), events_before, tasks_before, limit)
+    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:
+        change = knowledge.Prune(self._clock.now(), logs_after, tasks_after, limit)
         return cast("int", await self._write(change))
 
     async def locate(self, task_id: str) -> Stored | None:

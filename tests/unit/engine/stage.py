@@ -4,7 +4,6 @@ import asyncio
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from dragoman.ports.tasks import (
     TaskStore,
     TurnStart,
 )
+from dragoman.ports.world import Clock
 from dragoman.stores.memory import MemoryStore
 from dragoman.stores.sqlite import SqliteStore
 from dragoman.testing.clock import FakeClock, FakeIds
@@ -153,8 +153,8 @@ class WatchedStore:
     async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
         return await self.inner.claimable(dead_after, limit)
 
-    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:
-        return await self.inner.prune(events_before=events_before, tasks_before=tasks_before, limit=limit)
+    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:
+        return await self.inner.prune(logs_after=logs_after, tasks_after=tasks_after, limit=limit)
 
     async def inbox(self, task_id: str) -> tuple[Posted, ...]:
         return await self.inner.inbox(task_id)
@@ -244,8 +244,10 @@ async def staged(
         await stage.service.close()
 
 
-def new_store(kind: str, folder: Path) -> TaskStore:
-    return MemoryStore() if kind == "memory" else SqliteStore(folder / "tasks.db", owner="Tested", synchronous="off")
+def new_store(kind: str, folder: Path, clock: Clock | None = None) -> TaskStore:
+    if kind == "memory":
+        return MemoryStore(clock)
+    return SqliteStore(folder / "tasks.db", owner="Tested", synchronous="off", clock=clock)
 
 
 def message(text: str = "hello", **members: Any) -> Message:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
@@ -33,8 +33,8 @@ async def told(
 
 async def prune(stage: Stage) -> None:
     """Drops the logs of all tasks that have ended."""
-    later: datetime = stage.clock.now() + timedelta(days=1)
-    while await stage.store.inner.prune(events_before=later, tasks_before=None, limit=100):
+    ahead = (stage.clock.now() - datetime.now(UTC)).total_seconds() + 1
+    while await stage.store.inner.prune(logs_after=-ahead, tasks_after=None, limit=100):
         pass
 
 

@@ -1,7 +1,7 @@
 """What has been kept long enough goes, with the beats of the worker."""
 
 import asyncio
-from datetime import datetime
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,9 +14,10 @@ from dragoman.ports.agent import Turn, TurnOutcome
 from dragoman.ports.tasks import TaskStore
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import ScriptedAgent
+from dragoman.testing.clock import FakeClock
 from dragoman.types.requests import GetTaskRequest
 from dragoman.types.task import Task
-from tests.unit.engine.stage import QUICK, Stage, send, staged
+from tests.unit.engine.stage import QUICK, Stage, new_store, send, staged
 
 
 async def end_at_once(_turn: Turn) -> TurnOutcome:
@@ -29,27 +30,47 @@ async def ended(stage: Stage) -> Task:
     return task
 
 
-async def test_logs_go_before_their_tasks(each_store: TaskStore) -> None:
-    async with staged(each_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=60, tasks=600)) as stage:
+@pytest.fixture
+def clock() -> FakeClock:
+    """That of the store."""
+    return FakeClock()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def timed_store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> TaskStore:
+    return new_store(request.param, tmp_path, clock)
+
+
+async def test_logs_go_before_their_tasks(timed_store: TaskStore, clock: FakeClock) -> None:
+    async with staged(timed_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=60, tasks=600)) as stage:
         task = await ended(stage)
         await Tidying(stage.world).work()
         assert len(await stage.log(task.id)) == 1
-        stage.clock.advance(61)
+        clock.advance(61)
         await Tidying(stage.world).work()
         assert await stage.log(task.id) == []
         assert await stage.call(GET_TASK, GetTaskRequest(id=task.id)) == task
-        stage.clock.advance(600)
+        clock.advance(600)
         await Tidying(stage.world).work()
         with pytest.raises(TaskNotFoundError):
             await stage.call(GET_TASK, GetTaskRequest(id=task.id))
 
 
-async def test_what_is_kept_for_good_stays(each_store: TaskStore) -> None:
-    async with staged(each_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=None)) as stage:
+async def test_what_is_kept_for_good_stays(timed_store: TaskStore, clock: FakeClock) -> None:
+    async with staged(timed_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=None)) as stage:
         task = await ended(stage)
-        stage.clock.advance(50 * 366 * 86_400)
+        clock.advance(50 * 366 * 86_400)
         await Tidying(stage.world).work()
         assert len(await stage.log(task.id)) == 1
+
+
+async def test_a_worker_whose_clock_is_ahead_removes_nothing_before_its_time(timed_store: TaskStore) -> None:
+    async with staged(timed_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=60, tasks=600)) as stage:
+        task = await ended(stage)
+        stage.clock.advance(86_400)
+        await Tidying(stage.world).work()
+        assert len(await stage.log(task.id)) == 1
+        assert await stage.call(GET_TASK, GetTaskRequest(id=task.id)) == task
 
 
 class CountingStore(MemoryStore):
@@ -61,7 +82,7 @@ class CountingStore(MemoryStore):
         self.changes = 0
         self.changed = asyncio.Event()
 
-    async def prune(self, *, events_before: datetime, tasks_before: datetime | None, limit: int) -> int:  # noqa: ARG002 -- as the port has it
+    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:  # noqa: ARG002 -- as the port has it
         self.changes += 1
         self.changed.set()
         removed = min(self.backlog, limit)

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -59,8 +59,8 @@ async def write(store: SqliteStore, faults: Faults) -> list[Story]:
     ends = [one.change(one.chunk("done"), one.status(TaskState.COMPLETED), snapshot=True) for one in rest[:2]]
     await asyncio.gather(*(insist(partial(store.commit, end)) for end in ends))
     assert await insist(lambda: store.erase(Selector(task_id=gone.id))) == (gone.id,)
-    old = narrator.clock.now() + timedelta(seconds=1)
-    assert await insist(lambda: store.prune(events_before=old, tasks_before=None, limit=5)) == len(ends)
+    ahead = (narrator.clock.now() - datetime.now(UTC)).total_seconds() + 1
+    assert await insist(lambda: store.prune(logs_after=-ahead, tasks_after=None, limit=5)) == len(ends)
     await insist(lambda: store.retire("one"))
     return [asked, *rest]
 
