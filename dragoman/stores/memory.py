@@ -1,19 +1,21 @@
 """The store that lasts as long as its process: dictionaries, and lists kept in order."""
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from datetime import UTC, datetime, timedelta
 
 from dragoman.core.views import EPOCH, Position, listed
 from dragoman.errors import Duplicate, Fenced, StoreUnavailable
 from dragoman.ports.call import Scope
+from dragoman.ports.push import DeadLetter, NewPush, Push, PushMove, PushState
 from dragoman.ports.tasks import Commit, Entry, Key, Memo, NewTask, Page, Posted, Query, Selector, Stored, TurnStart
 from dragoman.ports.world import Clock
 from dragoman.stores.clock import WallClock
 from dragoman.stores.held import Held, checked_status
 from dragoman.stores.keys import Keys
+from dragoman.stores.pushes import Pushes, brought, checked
 from dragoman.stores.record import check
+from dragoman.stores.shelf import Shelf
 from dragoman.types.content import Message
-from dragoman.types.task import TaskState
 
 __all__ = ["MemoryStore"]
 
@@ -24,17 +26,20 @@ BEGINNING: Position = datetime.min.replace(tzinfo=UTC), ""
 
 
 class MemoryStore:
-    """Keeps tasks in memory, under the promises of `TaskStore`; no method ever waits."""
+    """Keeps tasks in memory, under the promises of `TaskStore` and `PushStore`; no method ever waits."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or WallClock()
         self._keys = Keys()
         self._beats: dict[str, datetime] = {}
         self._pruned = BEGINNING
-        """Tasks that ended until there have no log any more."""
+        """Tasks that ended until there have no log any more, but for those that are spared."""
+        self._spared: set[str] = set()
+        """Tasks that have ended, and whose log is still to be delivered."""
         self._tasks: dict[str, Held] = {}
+        self._pushes = Pushes(self._tasks)
         self._logs: dict[str, list[Entry]] = {}
-        self._shelves: dict[Scope, _Shelf] = {}
+        self._shelves: dict[Scope, Shelf] = {}
         self._open = True
 
     @property
@@ -52,6 +57,7 @@ class MemoryStore:
         self._check_open()
         task_id = new.task.id
         check((new.task, new.start))
+        push = None if new.push is None else brought(new, new.push)
         if task_id in self._tasks:
             raise ValueError(f"Task id {task_id} is taken")
         if new.key is not None:
@@ -61,8 +67,10 @@ class MemoryStore:
         self._logs[task_id] = []
         shelf = self._shelves.get(new.scope)
         if shelf is None:
-            shelf = self._shelves[new.scope] = _Shelf()
+            shelf = self._shelves[new.scope] = Shelf()
         shelf.add(held)
+        if push is not None:
+            self._pushes.put(push, self._clock.now())
 
     async def commit(self, commit: Commit) -> None:
         self._check_open()
@@ -80,6 +88,8 @@ class MemoryStore:
         if status is not None:
             self._shelves[held.scope].move(held, place, state)
         self._logs[commit.task_id].extend(commit.entries)
+        if commit.task_id in self._pushes.of_task:
+            self._pushes.happened(commit.task_id)
 
     async def get(self, task_id: str, scope: Scope) -> Stored | None:
         self._check_open()
@@ -156,8 +166,7 @@ class MemoryStore:
 
     async def claimable(self, dead_after: float, limit: int) -> tuple[Stored, ...]:
         self._check_open()
-        alive_since = self._clock.now() - timedelta(seconds=dead_after)
-        alive = {worker for worker, beat in self._beats.items() if beat > alive_since}
+        alive = self._alive(dead_after)
         unsettled = [
             self._tasks[task_id].stored()
             for shelf in self._shelves.values()
@@ -168,6 +177,10 @@ class MemoryStore:
         found = [stored for stored in unsettled if stored.worker not in alive]
         found.sort(key=lambda stored: (not stored.worker, stored.task.status.timestamp or EPOCH, stored.task.id))
         return tuple(found[:limit])
+
+    def _alive(self, dead_after: float) -> set[str]:
+        since = self._clock.now() - timedelta(seconds=dead_after)
+        return {worker for worker, beat in self._beats.items() if beat > since}
 
     async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:
         self._check_open()
@@ -180,14 +193,20 @@ class MemoryStore:
 
     def _cut(self, until: Position, limit: int) -> int:
         """Clears logs, those that ended first at first. The mark goes back where a clock had run ahead."""
+        freed = [task_id for task_id in self._spared if not self._pushes.behind(task_id)][:limit]
+        self._spared.difference_update(freed)
+        limit -= len(freed)
         ended = self._ended(self._pruned, until)
-        for _, task_id in ended[:limit]:
-            self._logs[task_id].clear()
+        for task_id in (*freed, *(task_id for _, task_id in ended[:limit])):
+            if self._pushes.behind(task_id):
+                self._spared.add(task_id)
+            else:
+                self._logs[task_id].clear()
         if len(ended) <= limit:
             self._pruned = until
         elif limit > 0:
             self._pruned = ended[limit - 1]
-        return len(ended[:limit])
+        return len(freed) + len(ended[:limit])
 
     def _ended(self, after: Position, until: Position) -> list[Position]:
         """Tasks that ended after the one place and not after the other, in order."""
@@ -209,6 +228,8 @@ class MemoryStore:
             raise ValueError("Nothing is selected")
         erased = [task_id for task_id in self._candidates(selector) if self._selected(task_id, selector)]
         self._remove(erased)
+        if selector.principal is not None and selector == Selector(principal=selector.principal):
+            self._pushes.forget_answers(selector.principal)
         return tuple(erased)
 
     def _remove(self, task_ids: list[str]) -> None:
@@ -220,6 +241,46 @@ class MemoryStore:
             if not shelf.all:
                 del self._shelves[held.scope]
         self._keys.forget(frozenset(task_ids))
+        self._pushes.forget(task_ids)
+        self._spared.difference_update(task_ids)
+
+    # Configurations of push notifications.
+
+    async def put_push(self, new: NewPush) -> Push:
+        self._check_open()
+        if checked(new).task_id and self._seen(new.task_id, new.scope) is None:
+            raise Fenced(f"Task {new.task_id} does not exist")
+        return self._pushes.put(new, self._clock.now())
+
+    async def get_push(self, task_id: str, scope: Scope, config_id: str) -> Push | None:
+        self._check_open()
+        return None if self._seen(task_id, scope) is None else self._pushes.find(task_id, config_id)
+
+    async def page_pushes(self, task_id: str, scope: Scope, *, after: int, limit: int) -> tuple[Push, ...]:
+        self._check_open()
+        return () if self._seen(task_id, scope) is None else self._pushes.page(task_id, after, limit)
+
+    async def drop_push(self, task_id: str, scope: Scope, config_id: str) -> None:
+        self._check_open()
+        if self._seen(task_id, scope) is not None:
+            self._pushes.drop(task_id, config_id)
+
+    async def due_pushes(self, worker: str, dead_after: float, *, after: int, limit: int) -> tuple[Push, ...]:
+        self._check_open()
+        return self._pushes.due(worker, self._alive(dead_after), after, limit)
+
+    async def move_push(self, move: PushMove) -> None:
+        self._check_open()
+        check(move)
+        self._pushes.move(move)
+
+    async def read_pushes(self, state: PushState, *, after: int, limit: int) -> tuple[Push, ...]:
+        self._check_open()
+        return self._pushes.in_state(state, after, limit)
+
+    async def letters(self, n: int, limit: int) -> tuple[DeadLetter, ...]:
+        self._check_open()
+        return self._pushes.letters(n, limit)
 
     def _candidates(self, selector: Selector) -> list[str]:
         if selector.task_id is not None:
@@ -253,61 +314,3 @@ class MemoryStore:
 def _until(now: datetime, seconds: float | None) -> Position | None:
     """After all that had ended so long before now."""
     return None if seconds is None else (now - timedelta(seconds=seconds), LAST)
-
-
-class _Shelf:
-    """The tasks of one scope in order, lowest position first: all, by state and by context.
-
-    Nearly every change is at the high end of a list, where it costs nothing; elsewhere it moves as much memory as
-    one pointer for each task behind it, some 40 microseconds at 100,000 tasks.
-    """
-
-    def __init__(self) -> None:
-        self.all: list[Position] = []
-        self.by_state: dict[TaskState, list[Position]] = {}
-        self.by_context: dict[str, dict[str, Held]] = {}
-
-    def add(self, held: Held) -> None:
-        """Takes a new task."""
-        _put(self.all, held.position)
-        _put(self.by_state.setdefault(held.state, []), held.position)
-        self.by_context.setdefault(held.context_id, {})[held.task_id] = held
-
-    def move(self, held: Held, place: Position, state: TaskState) -> None:
-        """Moves a task to where it stands now, from `place` and `state`."""
-        if held.position != place:
-            _drop(self.all, place)
-            _put(self.all, held.position)
-        _drop(self.by_state[state], place)
-        _put(self.by_state.setdefault(held.state, []), held.position)
-
-    def remove(self, held: Held) -> None:
-        """Forgets a task."""
-        _drop(self.all, held.position)
-        _drop(self.by_state[held.state], held.position)
-        in_context = self.by_context[held.context_id]
-        del in_context[held.task_id]
-        if not in_context:
-            del self.by_context[held.context_id]
-
-    def order(self, query: Query) -> list[Position]:
-        """The shortest list that holds all that the query may match."""
-        if query.context_id is not None:
-            return sorted(held.position for held in self.by_context.get(query.context_id, {}).values())
-        if query.state is not None:
-            return self.by_state.get(query.state, [])
-        return self.all
-
-
-def _put(order: list[Position], place: Position) -> None:
-    if not order or order[-1] < place:
-        order.append(place)
-    else:
-        insort(order, place)
-
-
-def _drop(order: list[Position], place: Position) -> None:
-    if order[-1] == place:
-        order.pop()
-    else:
-        del order[bisect_left(order, place)]
