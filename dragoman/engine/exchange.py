@@ -24,6 +24,7 @@ from dragoman.errors import (
     UnsupportedOperationError,
 )
 from dragoman.ports.call import CallContext, Scope
+from dragoman.ports.push import NewPush
 from dragoman.ports.tasks import Key, Memo, NewTask, Stored, TurnStart
 from dragoman.types.content import Message, Role
 from dragoman.types.json import Json
@@ -127,15 +128,20 @@ class Exchange:
 
     async def _taken(self, request: SendMessageRequest, context: CallContext, key: Key | None) -> Accepted | Message:
         """Raises `Duplicate` if the key is known."""
+        if request.configuration.task_push_notification_config is not None:
+            await self._check_push(request, context)
         if request.message.task_id:
             return await self._follow_up(request, context, key)
         assignment = await self._world.agent.assign(request, context)
         if not assignment.direct:
             return await self._begin(assignment.skill, request, context, key)
-        answer = partial(self._answer, assignment.skill, request, context)
-        return await (
-            answer() if key is None else self._recognition.answered(context.scope(request.tenant), key, answer)
+        answering = partial(self._answer, assignment.skill, request, context)
+        answer = await (
+            answering() if key is None else self._recognition.answered(context.scope(request.tenant), key, answering)
         )
+        if (push := self._push(request, context, "")) is not None:
+            await self._put(msgspec.structs.replace(push, answer=answer))
+        return answer
 
     async def _again(self, known: Duplicate, scope: Scope) -> Accepted | Message | None:
         """What became of the message that is known; None if that is gone."""
@@ -154,6 +160,9 @@ class Exchange:
         references = await referenced(world, message, scope)
         worker = self.runs.admit()
         status = TaskStatus(state=_begun(worker), timestamp=world.clock.now())
+        push = self._push(request, context, task_id)
+        if push is not None:
+            push = msgspec.structs.replace(push, cursor=0, opened=status)
         new = NewTask(
             task=Task(id=task_id, context_id=context_id, status=status, history=(message,)),
             scope=scope,
@@ -161,6 +170,7 @@ class Exchange:
             start=_start(request, context),
             worker=worker,
             key=key,
+            push=push,
         )
         stored = Stored(
             task=new.task,
@@ -174,6 +184,8 @@ class Exchange:
             attempt=1 if worker else 0,
         )
         await self.runs.admitted(stored, world.store.create(new), references=references)
+        if push is not None and world.pushes is not None:
+            world.pushes.stored(push)
         return Accepted(self.runs, stored, ((), references))
 
     async def _answer(self, skill: str, request: SendMessageRequest, context: CallContext) -> Message:
@@ -194,13 +206,23 @@ class Exchange:
             message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
             try:
                 if stored.task.state.interrupted:
-                    return await self._resume(stored, message, None, key)
-                self._world.agent.check(stored.skill, message)
-                await self._world.store.post(stored.task.id, scope, message, _start(request, context), key)
+                    accepted = await self._resume(stored, message, None, key)
+                else:
+                    accepted = await self._post(stored, message, request, context, key)
             except Fenced:
                 continue
-            self.runs.posted(stored.task.id)
-            return Accepted(self.runs, stored)
+            if (push := self._push(request, context, stored.task.id)) is not None:
+                # What the message brings about is after the last event that was there before it.
+                await self._put(msgspec.structs.replace(push, cursor=stored.seq))
+            return accepted
+
+    async def _post(
+        self, stored: Stored, message: Message, request: SendMessageRequest, context: CallContext, key: Key | None
+    ) -> Accepted:
+        self._world.agent.check(stored.skill, message)
+        await self._world.store.post(stored.task.id, stored.scope, message, _start(request, context), key)
+        self.runs.posted(stored.task.id)
+        return Accepted(self.runs, stored)
 
     async def _addressee(self, message: Message, scope: Scope, key: Key | None) -> Stored:
         assert message.task_id is not None
@@ -234,6 +256,24 @@ class Exchange:
         change = Change(stored, [status], received=received, memos=answered, worker=worker, attempt=attempt, key=key)
         await self.runs.admitted(change.result, apply(self._world, change), memos=kept, references=references)
         return Accepted(self.runs, change.result, (kept, references))
+
+    # Configurations of push notifications that come with messages.
+
+    async def _check_push(self, request: SendMessageRequest, context: CallContext) -> None:
+        pushes, config = self._world.pushes, request.configuration.task_push_notification_config
+        if pushes is not None and config is not None:
+            await pushes.check(config, request.message.task_id or "", context.scope(request.tenant))
+
+    def _push(self, request: SendMessageRequest, context: CallContext, task_id: str) -> NewPush | None:
+        """The configuration that came with the message, for this task or for a direct answer."""
+        pushes, config = self._world.pushes, request.configuration.task_push_notification_config
+        if pushes is None or config is None:
+            return None
+        return pushes.new(config, task_id, context.scope(request.tenant), context.dialect)
+
+    async def _put(self, push: NewPush) -> None:
+        assert self._world.pushes is not None
+        await self._world.pushes.put(push)
 
 
 def _begun(worker: str) -> TaskState:

@@ -57,6 +57,10 @@ def _settles(state: TaskState) -> bool:
     return state.settled
 
 
+async def _unpushed(_request: Any, _context: CallContext) -> None:
+    raise PushNotificationNotSupportedError
+
+
 class Service:
     """Answers calls. `call` serves the operations with one result, `stream` those with many.
 
@@ -67,6 +71,7 @@ class Service:
         self, world: World, capabilities: AgentCapabilities, *, extended_card: AgentCard | None = None
     ) -> None:
         self._world = world
+        self._pushes = pushes = world.pushes
         self._capabilities = capabilities
         self._extended_card = extended_card
         self._exchange = Exchange(world)
@@ -84,10 +89,10 @@ class Service:
             "ListTasks": self.list_tasks,
             "CancelTask": self.cancel_task,
             "SubscribeToTask": self.subscribe_to_task,
-            "CreateTaskPushNotificationConfig": self.push_notifications,
-            "GetTaskPushNotificationConfig": self.push_notifications,
-            "ListTaskPushNotificationConfigs": self.push_notifications,
-            "DeleteTaskPushNotificationConfig": self.push_notifications,
+            "CreateTaskPushNotificationConfig": _unpushed if pushes is None else pushes.create,
+            "GetTaskPushNotificationConfig": _unpushed if pushes is None else pushes.get,
+            "ListTaskPushNotificationConfigs": _unpushed if pushes is None else pushes.page,
+            "DeleteTaskPushNotificationConfig": _unpushed if pushes is None else pushes.delete,
             "GetExtendedAgentCard": self.get_extended_agent_card,
         }
 
@@ -136,6 +141,12 @@ class Service:
             await self._world.store.close()
             raise
         self._closed = False
+        if self._pushes is not None:
+            try:
+                await self._pushes.open(lambda: self._exchange.runs.worker)
+            except BaseException:
+                await self.close()
+                raise
         self._opened = True
 
     def end_streams(self) -> None:
@@ -152,18 +163,24 @@ class Service:
             then()
 
     async def close(self) -> None:
-        """Ends the streams, lets running tasks end within their grace time, and closes the store.
+        """Ends the streams, lets running tasks and deliveries end within their grace time, and closes the store.
 
         Afterwards every call is refused with `UnavailableError`, until `open`.
         """
         self.end_streams()
-        assert self._deadline is not None
         await self._worker.pause()
-        await self._exchange.runs.drain(max(0.0, self._deadline - asyncio.get_running_loop().time()))
+        await self._exchange.runs.drain(self._grace())
         self._closed = True
+        if self._pushes is not None:
+            await self._pushes.close(self._grace())
         await self._worker.close()
         await self._world.store.close()
         self._world.agent.close()
+
+    def _grace(self) -> float:
+        """How much time is left to what goes on while the server stops."""
+        assert self._deadline is not None
+        return max(0.0, self._deadline - asyncio.get_running_loop().time())
 
     # The operations.
 
@@ -258,10 +275,6 @@ class Service:
             raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
         return self._feed(request.id, request.tenant, context, _ends_subscription, after=after)
 
-    async def push_notifications(self, _request: Any, _context: CallContext) -> None:
-        """Sections 3.1.7 to 3.1.10."""
-        raise PushNotificationNotSupportedError
-
     async def get_extended_agent_card(self, _request: GetExtendedAgentCardRequest, _context: CallContext) -> AgentCard:
         """Section 3.1.11."""
         if self._extended_card is None:
@@ -291,7 +304,7 @@ class Service:
     async def _accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:
         views.check_history_length(request.configuration.history_length)
         config = request.configuration.task_push_notification_config
-        if config is not None and not self._capabilities.push_notifications:
+        if config is not None and (self._pushes is None or not self._capabilities.push_notifications):
             raise PushNotificationNotSupportedError
         return await self._exchange.accept(request, context)
 

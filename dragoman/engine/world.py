@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.bus import EventBus
+from dragoman.ports.push import Pushes
 from dragoman.ports.tasks import TaskStore
 from dragoman.ports.world import Clock, Ids
 
@@ -66,6 +67,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ids: Ids
     limits: Limits = Limits()
     keeping: Keeping = Keeping()
+    pushes: Pushes | None = None
+    """None if the agent sends no push notifications."""
 
 
 class SystemClock:

@@ -178,12 +178,24 @@ class PushStore(Protocol):
 
 class Pushes(Protocol):
     """What callers do with configurations (sections 3.1.7 to 3.1.10), and those that come with a message (section
-    3.2.2). `worker` is who is to deliver. What waits may raise `StoreUnavailable`.
+    3.2.2). What waits may raise `StoreUnavailable`.
     """
 
-    async def create(
-        self, config: TaskPushNotificationConfig, context: CallContext, worker: str
-    ) -> TaskPushNotificationConfig:
+    async def open(self, worker: Callable[[], str]) -> None:
+        """Begins to deliver; `worker` says under which id this process is alive, which may change. The store is open.
+
+        Raises:
+            StoreUnavailable: nothing has begun then.
+        """
+        ...
+
+    async def close(self, grace: float) -> None:
+        """Ends the deliveries; those that are under way or due have so many seconds. The store is still open. May be
+        called when `open` has failed.
+        """
+        ...
+
+    async def create(self, config: TaskPushNotificationConfig, context: CallContext) -> TaskPushNotificationConfig:
         """Stores a configuration, or replaces the one with its id; gives it back as `get` does.
 
         Raises:
@@ -203,10 +215,11 @@ class Pushes(Protocol):
         """
         ...
 
-    async def list(
+    async def page(
         self, request: ListTaskPushNotificationConfigsRequest, context: CallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        """A page of the configurations of a task in the order of their creation, without credentials.
+        """A page of the configurations of a task in the order of their creation, without credentials; all of them if no
+        size is asked for.
 
         Raises:
             TaskNotFoundError: the task does not exist for this caller.
@@ -231,20 +244,18 @@ class Pushes(Protocol):
         """
         ...
 
-    def new(
-        self, config: TaskPushNotificationConfig, task_id: str, scope: Scope, context: CallContext, worker: str
-    ) -> NewPush:
+    def new(self, config: TaskPushNotificationConfig, task_id: str, scope: Scope, dialect: str) -> NewPush:
         """A configuration that was checked, sealed for this task, with the task's last event as its cursor. For a
         direct answer `task_id` is empty, and the configuration gets an id that no other has.
         """
         ...
 
     async def put(self, new: NewPush) -> None:
-        """Stores it; nothing happens if its task is gone."""
+        """Stores it, and has it delivered to; nothing happens if its task is gone."""
         ...
 
     def stored(self, new: NewPush) -> None:
-        """Says that it was stored with its task."""
+        """Has it delivered to, now that it was stored with its task."""
         ...
 
 
@@ -261,7 +272,7 @@ class Deliveries(Protocol):
 
     async def close(self, grace: float) -> None:
         """Goes on for at most so many seconds while deliveries are under way or due, then ends. What is left is found
-        in the store by the next one. The store is still open.
+        in the store by the next one. The store is still open. May be called when `open` has failed.
         """
         ...
 
