@@ -254,6 +254,8 @@ class MemoryStore:
 
     async def get_push(self, task_id: str, scope: Scope, config_id: str) -> Push | None:
         self._check_open()
+        if not task_id:
+            return self._pushes.find_answer(scope, config_id)
         return None if self._seen(task_id, scope) is None else self._pushes.find(task_id, config_id)
 
     async def page_pushes(self, task_id: str, scope: Scope, *, after: int, limit: int) -> tuple[Push, ...]:

@@ -7,6 +7,7 @@ from itertools import islice
 import msgspec
 
 from dragoman.errors import Fenced
+from dragoman.ports.call import Scope
 from dragoman.ports.push import DeadLetter, NewPush, Push, PushMove, PushState
 from dragoman.ports.tasks import NewTask
 from dragoman.stores.held import Held
@@ -104,6 +105,8 @@ class Pushes:
         """In the order of their numbers. Of their tasks they know only how those stood at some time."""
         self.of_task: dict[str, dict[str, int]] = {}
         """The numbers by task and configuration id; nothing for a task that has none."""
+        self._answers: dict[tuple[Scope, str], int] = {}
+        """The numbers of those that wait for direct answers: the last one with its id in its scope."""
         self._letters: dict[int, list[DeadLetter]] = {}
         self._due: set[int] = set()
 
@@ -115,6 +118,7 @@ class Pushes:
         self._last += 1
         held = self._tasks.get(new.task_id)
         if held is None:
+            self._answers[new.scope, new.id] = self._last
             return self._set(begun(new, self._last, now, seq=0, terminal=False))
         self.of_task.setdefault(new.task_id, {})[new.id] = self._last
         return self._set(begun(new, self._last, now, seq=held.seq, terminal=held.state.terminal))
@@ -122,6 +126,9 @@ class Pushes:
     def find(self, task_id: str, config_id: str) -> Push | None:
         n = self.of_task.get(task_id, {}).get(config_id)
         return None if n is None else self._now(n)
+
+    def find_answer(self, scope: Scope, config_id: str) -> Push | None:
+        return self._all.get(self._answers.get((scope, config_id), 0))
 
     def page(self, task_id: str, after: int, limit: int) -> tuple[Push, ...]:
         """The configurations of a task with numbers after `after`."""
@@ -178,19 +185,19 @@ class Pushes:
 
     def forget_answers(self, principal: str) -> None:
         """Nothing of this principal's is to be left."""
-        for push in list(self._answers()):
+        for push in list(self._direct()):
             if push.scope.principal == principal:
                 self._remove(push.n)
 
     def prune(self, before: datetime, limit: int) -> int:
         """Removes direct answers that have been given up and are older; how many that were."""
-        old = (push.n for push in self._answers() if push.state is PushState.DEAD and push.created <= before)
+        old = (push.n for push in self._direct() if push.state is PushState.DEAD and push.created <= before)
         numbers = list(islice(old, max(limit, 0)))
         for n in numbers:
             self._remove(n)
         return len(numbers)
 
-    def _answers(self) -> Iterator[Push]:
+    def _direct(self) -> Iterator[Push]:
         return (push for push in self._all.values() if not push.task_id)
 
     def _now(self, n: int) -> Push:
@@ -210,6 +217,8 @@ class Pushes:
         return push
 
     def _remove(self, n: int) -> None:
-        del self._all[n]
+        push = self._all.pop(n)
+        if not push.task_id and self._answers.get((push.scope, push.id)) == n:
+            del self._answers[push.scope, push.id]
         self._letters.pop(n, None)
         self._due.discard(n)

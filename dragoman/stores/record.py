@@ -11,7 +11,7 @@ import msgspec
 from dragoman.errors import StoreUnavailable
 from dragoman.ports.tasks import Entry, Memo, TurnStart
 from dragoman.types.content import Artifact, Message
-from dragoman.types.task import Task
+from dragoman.types.task import Task, TaskStatus
 
 __all__ = [
     "FORM",
@@ -23,6 +23,7 @@ __all__ = [
     "decode_memo",
     "decode_message",
     "decode_start",
+    "decode_status",
     "decode_task",
     "encode",
     "encode_task",
@@ -59,9 +60,10 @@ _memos = msgspec.json.Decoder(_Record[Memo])
 _letters = msgspec.json.Decoder(_Record[Letter])
 _any = msgspec.json.Decoder(_Record[msgspec.Raw])
 _messages = msgspec.json.Decoder(_Record[Message])
+_statuses = msgspec.json.Decoder(_Record[TaskStatus])
 
 
-def encode(value: tuple[Entry, ...] | TurnStart | Memo | Letter | Message) -> bytes:
+def encode(value: tuple[Entry, ...] | TurnStart | Memo | Letter | Message | TaskStatus) -> bytes:
     """The record of a value."""
     return _encode((FORM, value))
 
@@ -112,6 +114,10 @@ def decode_memo(body: bytes) -> Memo:
 
 def decode_message(body: bytes) -> Message:
     return _value(_messages, body)
+
+
+def decode_status(body: bytes) -> TaskStatus:
+    return _value(_statuses, body)
 
 
 def decode_letter(body: bytes) -> Letter:

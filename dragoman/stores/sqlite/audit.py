@@ -14,7 +14,7 @@ from dragoman.stores.record import (
     decode_start,
     decode_task,
 )
-from dragoman.stores.sqlite.wave import TERMINAL
+from dragoman.stores.sqlite.bulk import TERMINAL
 
 __all__ = ["damage", "violations"]
 

@@ -12,10 +12,12 @@ from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Commit, Key, NewTask, Posted, Selector, TurnStart
 from dragoman.stores.held import Held, admit, checked_status
 from dragoman.stores.record import Letter, encode, encode_task
+from dragoman.stores.sqlite.bulk import Row
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.heads import Head, Heads
 from dragoman.stores.sqlite.knowledge import claim, remove
-from dragoman.stores.sqlite.wave import Row, Wave
+from dragoman.stores.sqlite.push_changes import Brought, remove_answers
+from dragoman.stores.sqlite.wave import Wave
 from dragoman.types.content import Message
 
 __all__ = ["Change", "Create", "Erase", "Guard", "Post", "Update", "shard"]
@@ -51,6 +53,7 @@ class Create:
         self._start = encode(new.start)
         time, _ = position(new.task)
         self._status_at = to_microseconds(time)
+        self._push = None if new.push is None else Brought(new, new.push, now)
 
     def plan(self, heads: Heads, wave: Wave) -> None:
         new, task, scope = self._new, self._new.task, self._new.scope
@@ -66,6 +69,8 @@ class Create:
         wave.created.append(row)
         wave.snapshots.append((n, 1, self._body, self._artifacts))
         wave.count(scope.tenant, scope.principal, state, 1)
+        if self._push is not None:
+            self._push.plan(heads, wave)
 
     def committed(self, cache: Cache, _: object, /) -> None:
         cache.put(self.task_id, Held.created(self._new), len(self._body) + len(self._artifacts))
@@ -97,7 +102,10 @@ class Update:
         seq, epoch = commit.after + len(commit.entries), commit.epoch + commit.claim
         state = head.state if self._status is None else self._status.state
         left = tuple(number for number in head.waiting if number not in commit.consumed)
-        heads.stage(self.task_id, Head(head.n, head.tenant, head.principal, state, seq, epoch, head.posted, left))
+        heads.stage(
+            self.task_id,
+            Head(head.n, head.tenant, head.principal, state, seq, epoch, head.posted, left, head.pushed),
+        )
         fenced: Row = (head.n, self.task_id, commit.epoch, commit.after, epoch, seq)
         if self._status is None:
             wave.advanced.append(fenced)
@@ -108,6 +116,8 @@ class Update:
         if commit.entries:
             has_status = int(self._status is not None or any(entry.received is not None for entry in commit.entries))
             wave.events.append((head.n, commit.after + 1, seq, epoch, has_status, self._events))
+            if head.pushed:
+                wave.pushes.behind.append((head.n,))
         if self._snapshot is not None:
             wave.snapshots.append((head.n, seq, *self._snapshot))
         self._plan_rest(head, wave)
@@ -149,7 +159,7 @@ class Post:
         waiting = (*head.waiting, number)
         heads.stage(
             self.task_id,
-            Head(head.n, head.tenant, head.principal, head.state, head.seq, head.epoch, number, waiting),
+            Head(head.n, head.tenant, head.principal, head.state, head.seq, head.epoch, number, waiting, head.pushed),
         )
         wave.posted.append((number, head.n))
         wave.letters.append((head.n, number, self._body))
@@ -172,6 +182,8 @@ class Erase:
 
     def plan(self, heads: Heads, wave: Wave) -> tuple[str, ...]:
         found = heads.connection.execute(*self._query()).fetchall()
+        if self._selector == Selector(principal=self._selector.principal):
+            remove_answers(heads, "principal = ?", self._selector.principal)
         return tuple([remove(heads, wave, row) for row in found])
 
     def committed(self, cache: Cache, result: object, /) -> None:

@@ -4,6 +4,7 @@ import sqlite3
 
 import msgspec
 
+from dragoman.stores.sqlite.push_heads import PushHeads
 from dragoman.types.task import TaskState
 
 __all__ = ["Head", "Heads"]
@@ -23,6 +24,8 @@ class Head(msgspec.Struct, frozen=True):
     posted: int = 0
     waiting: tuple[int, ...] = ()
     """Numbers of the messages in the inbox."""
+    pushed: bool = False
+    """Whether it has, or had, a configuration of push notifications."""
 
 
 class Heads:
@@ -34,6 +37,7 @@ class Heads:
         self._staged: dict[str, Head | None] = {}
         (last,) = connection.execute("select coalesce(max(n), 0) from task").fetchone()
         self._last: int = last
+        self.pushes = PushHeads(connection)
 
     def next_number(self) -> int:
         """A number that no task has had since the store was opened."""
@@ -62,9 +66,11 @@ class Heads:
             else:
                 self._keep(task_id, head)
         self._staged.clear()
+        self.pushes.commit()
 
     def rollback(self) -> None:
         """The transaction failed, perhaps because what was known is wrong: ask the database again."""
+        self.pushes.forget()
         self._known.clear()
         self._staged.clear()
 
@@ -76,11 +82,13 @@ class Heads:
 
     def _read(self, task_id: str) -> Head | None:
         row = self.connection.execute(
-            "select n, tenant, principal, state, seq, epoch, posted from task where id = ?", (task_id,)
+            """select n, tenant, principal, state, seq, epoch, posted,
+               exists (select 1 from push where push.task = task.n) from task where id = ?""",
+            (task_id,),
         ).fetchone()
         if row is None:
             return None
-        n, tenant, principal, state, seq, epoch, posted = row
+        n, tenant, principal, state, seq, epoch, posted, pushed = row
         letters = self.connection.execute("select number from inbox where n = ? order by number", (n,))
         waiting = tuple(number for (number,) in letters)
-        return Head(n, tenant, principal, TaskState(state), seq, epoch, posted, waiting)
+        return Head(n, tenant, principal, TaskState(state), seq, epoch, posted, waiting, bool(pushed))

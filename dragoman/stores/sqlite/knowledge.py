@@ -9,9 +9,11 @@ from dragoman.errors import Duplicate
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Key
 from dragoman.stores.record import decode_message, encode
+from dragoman.stores.sqlite.bulk import TERMINAL
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.heads import Heads
-from dragoman.stores.sqlite.wave import TERMINAL, Wave
+from dragoman.stores.sqlite.push_changes import remove_answers
+from dragoman.stores.sqlite.wave import Wave
 from dragoman.types.content import Message
 
 __all__ = ["Answered", "Beat", "Prune", "Retire", "claim", "find", "remove"]
@@ -19,8 +21,12 @@ __all__ = ["Answered", "Beat", "Prune", "Retire", "claim", "find", "remove"]
 ALL = -1
 """No limit."""
 
-_Ended = tuple[int, str, str, str, str, int]
-"""Number, id, tenant, principal and state of a task, and the time of its last status."""
+_Ended = tuple[int, str, str, str, str, int, int]
+"""Number, id, tenant, principal and state of a task, the time of its last status, and whether it is kept."""
+
+_KEPT = """exists (select 1 from push where push.task = task.n and push.state = 'live'
+    and (push.whole or push.cursor < task.seq))"""
+"""A live configuration is behind."""
 
 
 def claim(
@@ -58,7 +64,10 @@ def _duplicate(task_id: str, digest: str, answer: bytes) -> Duplicate:
 def remove(heads: Heads, wave: Wave, row: tuple[int, str, str, str, str]) -> str:
     """Removes a task and all that belongs to it, given its number, id, tenant, principal and state."""
     n, task_id, tenant, principal, state = row
-    for table in ("task", "snapshot", "event", "inbox", "memo"):
+    heads.connection.execute("delete from push_letter where push in (select n from push where task = ?)", (n,))
+    if heads.connection.execute("delete from push where task = ?", (n,)).rowcount:
+        heads.pushes.forget()
+    for table in ("task", "snapshot", "event", "inbox", "memo", "spared"):
         heads.connection.execute(f"delete from {table} where n = ?", (n,))  # noqa: S608 -- made of this module's own words only
     heads.connection.execute("delete from known where task = ?", (task_id,))
     wave.count(tenant, principal, state, -1)
@@ -107,7 +116,9 @@ def _until(now: datetime, seconds: float | None) -> int | None:
 
 
 class Prune(_Aside):
-    """Goes through the tasks by the time of their ends; a mark says how far the logs are gone already."""
+    """Goes through the tasks by the time of their ends; a mark says how far the logs are gone already, but for those
+    that are spared.
+    """
 
     def __init__(self, now: datetime, logs_after: float | None, tasks_after: float | None, limit: int) -> None:
         self._now = to_microseconds(now)
@@ -125,34 +136,48 @@ class Prune(_Aside):
                (select tenant, principal, message_id from known where expires <= ? limit ?)""",
             (self._now, self._limit),
         ).rowcount
-        rows = [] if self._tasks_until is None else self._ended(connection, -1, self._tasks_until, self._limit)
-        self._removed = [remove(heads, wave, row[:5]) for row in rows]
-        cut = 0 if self._logs_until is None else self._cut(connection, self._logs_until, self._limit - len(rows))
-        return expired + len(rows) + cut
+        gone = 0
+        if self._tasks_until is not None:
+            rows = self._ended(connection, -1, self._tasks_until, self._limit, f"and not {_KEPT}")
+            self._removed = [remove(heads, wave, row[:5]) for row in rows]
+            gone = len(rows)
+        if self._logs_until is not None and gone < self._limit:
+            which = "state = 'dead' and created_at <= ?"
+            gone += remove_answers(heads, which, self._logs_until, limit=self._limit - gone)
+            gone += self._cut(connection, self._logs_until, self._limit - gone)
+        return expired + gone
 
     def _cut(self, connection: sqlite3.Connection, until: int, limit: int) -> int:
         """Deletes logs, those that ended first at first. The mark goes back where a clock had run ahead."""
+        freed = connection.execute(
+            f"select n from spared join task using (n) where not {_KEPT} limit ?",  # noqa: S608 -- made of this module's own words only
+            (limit,),
+        ).fetchall()
+        limit -= len(freed)
         if limit <= 0:
-            return 0
-        (mark,) = connection.execute("select value from meta where key = 'pruned'").fetchone()
-        rows = self._ended(connection, mark, until, limit)
-        if len(rows) == limit:
-            # The mark is a moment: all that ended in it go together.
-            until = rows[-1][-1]
-            rows = self._ended(connection, mark, until, ALL)
-        connection.executemany("delete from event where n = ?", [row[:1] for row in rows])
-        if until != mark:
-            connection.execute("update meta set value = ? where key = 'pruned'", (until,))
-        return len(rows)
+            rows = []
+        else:
+            (mark,) = connection.execute("select value from meta where key = 'pruned'").fetchone()
+            rows = self._ended(connection, mark, until, limit)
+            if len(rows) == limit:
+                # The mark is a moment: all that ended in it go together.
+                until = rows[-1][5]
+                rows = self._ended(connection, mark, until, ALL)
+            if until != mark:
+                connection.execute("update meta set value = ? where key = 'pruned'", (until,))
+        connection.executemany("delete from spared where n = ?", freed)
+        connection.executemany("insert or ignore into spared values (?)", [row[:1] for row in rows if row[-1]])
+        connection.executemany("delete from event where n = ?", [*freed, *(row[:1] for row in rows if not row[-1])])
+        return len(freed) + len(rows)
 
     @staticmethod
-    def _ended(connection: sqlite3.Connection, after: int, until: int, limit: int) -> list[_Ended]:
+    def _ended(connection: sqlite3.Connection, after: int, until: int, limit: int, which: str = "") -> list[_Ended]:
         """Tasks that ended after the one time and not after the other, in order; from an index alone."""
         return connection.execute(
-            f"""select task.n, task.id, task.tenant, task.principal, task.state, task.status_at
+            f"""select task.n, task.id, task.tenant, task.principal, task.state, task.status_at, {_KEPT}
                 from tally cross join task indexed by task_by_state using (tenant, principal, state)
                 where tally.tasks > 0 and tally.state in ({TERMINAL}) and task.status_at > ? and task.status_at <= ?
-                order by task.status_at limit ?""",  # noqa: S608 -- made of this package's own words only
+                {which} order by task.status_at limit ?""",  # noqa: S608 -- made of this package's own words only
             (after, until, limit),
         ).fetchall()
 

@@ -117,6 +117,46 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "create index known_by_task on known (task)",
         "insert into meta values ('pruned', 0)",
     ),
+    (
+        # `task` is the number of a task; null for a direct answer, which is in `answer` then. `due` says whether
+        # somebody has to look: it is live, and there is something to deliver, or its task has ended.
+        """create table push (
+            n integer primary key,
+            task integer,
+            id text not null,
+            tenant text not null,
+            principal text not null,
+            dialect text not null,
+            origin text not null,
+            sealed blob not null,
+            opened blob not null,
+            answer blob not null,
+            created_at integer not null,
+            worker text not null,
+            epoch integer not null,
+            cursor integer not null,
+            state text not null,
+            whole integer not null,
+            attempts integer not null,
+            failing_since integer,
+            not_before integer,
+            trouble text not null,
+            due integer not null,
+            unique (task, id)
+        )""",
+        "create index push_due on push (worker, n) where due",
+        "create index push_dead on push (n) where state = 'dead'",
+        """create table push_letter (
+            number integer primary key,
+            push integer not null,
+            seq integer not null,
+            at integer not null,
+            trouble text not null
+        )""",
+        "create index push_letter_by_push on push_letter (push)",
+        # Tasks whose log the mark has passed by, because it is still to be delivered.
+        "create table spared (n integer primary key)",
+    ),
 )
 """What makes version 1, 2, ... of the schema out of the one before. Never changed once released, only continued."""
 VERSION = len(MIGRATIONS)

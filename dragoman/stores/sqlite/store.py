@@ -12,11 +12,12 @@ from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from dragoman.errors import ConfigurationError, Duplicate, StoreUnavailable
 from dragoman.ports.call import Scope
+from dragoman.ports.push import DeadLetter, NewPush, Push, PushMove, PushState
 from dragoman.ports.tasks import Commit, Entry, Key, Memo, NewTask, Page, Posted, Query, Selector, Stored, TurnStart
 from dragoman.ports.world import Clock
 from dragoman.stores.clock import WallClock
 from dragoman.stores.held import Held
-from dragoman.stores.sqlite import knowledge, reading, schema
+from dragoman.stores.sqlite import knowledge, push_changes, push_rows, reading, schema
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.changes import Change, Create, Erase, Post, Update
 from dragoman.stores.sqlite.heads import Heads
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 
 class SqliteStore:
-    """Keeps tasks in the file at `path`, under the promises of `TaskStore`.
+    """Keeps tasks in the file at `path`, under the promises of `TaskStore` and `PushStore`.
 
     `owner` names the agent; the file is its alone. `synchronous` is `full` (nothing acknowledged is lost to a power
     cut), `normal` (the last moments may be) or `off` (for tests: the file may be).
@@ -131,6 +132,33 @@ class SqliteStore:
     async def erase(self, selector: Selector) -> tuple[str, ...]:
         erased = await self._write(Erase(selector))
         return cast("tuple[str, ...]", erased)
+
+    # Configurations of push notifications.
+
+    async def put_push(self, new: NewPush) -> Push:
+        return cast("Push", await self._write(push_changes.Put(new, self._clock.now())))
+
+    async def get_push(self, task_id: str, scope: Scope, config_id: str) -> Push | None:
+        return await self._read(push_rows.read_one, task_id, scope, config_id)
+
+    async def page_pushes(self, task_id: str, scope: Scope, *, after: int, limit: int) -> tuple[Push, ...]:
+        return await self._read(push_rows.read_of_task, task_id, scope, after, limit)
+
+    async def drop_push(self, task_id: str, scope: Scope, config_id: str) -> None:
+        await self._write(push_changes.Drop(task_id, scope, config_id))
+
+    async def due_pushes(self, worker: str, dead_after: float, *, after: int, limit: int) -> tuple[Push, ...]:
+        alive_since = self._clock.now() - timedelta(seconds=dead_after)
+        return await self._read(push_rows.read_due, worker, alive_since, after, limit)
+
+    async def move_push(self, move: PushMove) -> None:
+        await self._write(push_changes.Move(move))
+
+    async def read_pushes(self, state: PushState, *, after: int, limit: int) -> tuple[Push, ...]:
+        return await self._read(push_rows.read_in_state, state, after, limit)
+
+    async def letters(self, n: int, limit: int) -> tuple[DeadLetter, ...]:
+        return await self._read(push_rows.read_letters, n, limit)
 
     # Writing and reading.
 

@@ -5,40 +5,16 @@ most of a batch's work to the database engine, beside the event loop instead of 
 """
 
 import sqlite3
-from itertools import chain
 
-from dragoman.errors import Fenced
-from dragoman.types.task import TaskState
+from dragoman.stores.sqlite.bulk import TERMINAL, Bulk, Row, fenced
+from dragoman.stores.sqlite.push_wave import PushWave
 
-__all__ = ["ADVANCE", "FENCE", "MOVE", "TERMINAL", "Bulk", "Row", "Wave", "update"]
-
-Row = tuple[int | str | bytes | None, ...]
-
-_SIZES = (64, 32, 16, 8, 4, 2, 1)
-TERMINAL = ", ".join(f"'{state.value}'" for state in TaskState if state.terminal)
+__all__ = ["ADVANCE", "FENCE", "MOVE", "Wave", "update"]
 
 FENCE = (
     f"task.id = was.column2 and task.epoch = was.column3 and task.seq = was.column4 and task.state not in ({TERMINAL})"
 )
 """What must still hold of a task for a change to be written, whatever was checked before."""
-
-
-class Bulk:
-    """A statement over rows of so many columns; its text for every size is made once."""
-
-    def __init__(self, before: str, columns: int, after: str = "") -> None:
-        row = "(" + ", ".join("?" * columns) + ")"
-        self._texts = {size: f"{before} {', '.join([row] * size)} {after}" for size in _SIZES}
-
-    def run(self, connection: sqlite3.Connection, rows: list[Row]) -> int:
-        """Runs over all rows; returns how many it changed."""
-        start = changed = 0
-        for size in _SIZES:
-            while len(rows) - start >= size:
-                values = list(chain.from_iterable(rows[start : start + size]))
-                changed += connection.execute(self._texts[size], values).rowcount
-                start += size
-        return changed
 
 
 _CREATE = Bulk("insert into task values", 18)
@@ -89,6 +65,14 @@ class Wave:
         self.consumed: list[Row] = []
         self.memos: list[Row] = []
         self.tally: dict[tuple[str, str, str], int] = {}
+        self._pushes: PushWave | None = None
+
+    @property
+    def pushes(self) -> PushWave:
+        """What is written of configurations; made when it is first asked for."""
+        if self._pushes is None:
+            self._pushes = PushWave()
+        return self._pushes
 
     def count(self, tenant: str, principal: str, state: str, change: int) -> None:
         """So many more tasks of this scope are in this state."""
@@ -99,23 +83,23 @@ class Wave:
         """Writes the rows within the transaction that is open.
 
         Raises:
-            Fenced: a task was not as it was thought to be.
+            Fenced: a task, or a configuration, was not as it was thought to be.
         """
         if self.created:
             _CREATE.run(connection, self.created)
         if self.moved:
-            _fenced(MOVE.run(connection, self.moved), self.moved)
+            fenced(MOVE.run(connection, self.moved), self.moved)
         if self.advanced:
-            _fenced(ADVANCE.run(connection, self.advanced), self.advanced)
+            fenced(ADVANCE.run(connection, self.advanced), self.advanced)
         if self.snapshots:
             _SNAPSHOT.run(connection, self.snapshots)
         if self.events:
             _EVENT.run(connection, self.events)
-        tally: list[Row] = [(*key, change) for key, change in self.tally.items() if change]
-        if tally:
-            _TALLY.run(connection, tally)
+        _TALLY.run(connection, [(*key, change) for key, change in self.tally.items() if change])
         if self.posted or self.consumed or self.memos or self.turned or self.started or self.owned or self.known:
             self._write_rest(connection)
+        if self._pushes is not None:
+            self._pushes.write(connection)
 
     def _write_rest(self, connection: sqlite3.Connection) -> None:
         _KNOWN.run(connection, [(*name, *row) for name, row in self.known.items()])
@@ -128,8 +112,3 @@ class Wave:
         connection.executemany("update task set start = ?, trace = ? where n = ?", self.started)
         _LETTER.run(connection, self.letters)
         _MEMO.run(connection, self.memos)
-
-
-def _fenced(changed: int, rows: list[Row]) -> None:
-    if changed != len(rows):
-        raise Fenced("A task was changed by somebody else")
