@@ -27,7 +27,7 @@ class WebhookSigner(Protocol):
     def sign(self, *, url: str, identity: str, timestamp: int, task_id: str, body: bytes) -> dict[str, str]:
         """The headers that show from whom the delivery is, names in lower case.
 
-        `identity` and `timestamp` (seconds since 1970) are those of its headers; without `task_id` it is a direct answer.
+        `identity` and `timestamp` (seconds since 1970) are those of its headers; a direct answer has no `task_id`.
         """
         ...
 

@@ -106,8 +106,8 @@ def verify_jwt(
     """What the JWT of a delivery says, if one of the keys has signed it, now, for this audience, over this body and id.
 
     `keys` are the agent's own, had from it beforehand, never by what a delivery says. A JWT is good until it says
-    itself, but for `window` seconds at most. The same delivery comes again when an answer was lost, so the id is for the
-    receiver to remember for that long.
+    itself, but for `window` seconds at most. The same delivery comes again when an answer was lost, so the id is for
+    the receiver to remember for that long.
 
     Raises:
         NotVerified: it is not so, or there is no JWT.
@@ -152,7 +152,7 @@ def _check_claims(
 
 
 class Secret:
-    """A secret that agent and receiver share: `whsec_` and the base64 of 24 to 64 bytes. Its `repr` does not tell it."""
+    """A secret that agent and receiver share: `whsec_` and the base64 of 24 to 64 bytes. `repr` does not tell it."""
 
     def __init__(self, text: str) -> None:
         """
