@@ -1,7 +1,8 @@
 """What attempts at a turn that broke off have left, for the attempt that runs the turn again.
 
 An attempt repeats its turn up to the last answer in silence. From there on it speaks as if nobody had spoken before:
-whatever earlier attempts have said since that answer is replaced, artifact by artifact.
+whatever earlier attempts have said since that answer is replaced, artifact by artifact. One that runs from the start
+does its steps itself, so what it comes to may be something else: it replaces what was said in the whole turn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,12 @@ from dragoman.types.task import Task, TaskStatus
 __all__ = ["left_behind"]
 
 
-async def left_behind(world: World, stored: Stored) -> Mapping[str, Artifact | None]:
+async def left_behind(world: World, stored: Stored, afresh: bool) -> Mapping[str, Artifact | None]:
     """The artifacts that were said since the last answer of the turn, or since its beginning, by their ids: each as it
     was then, or None if it was not there.
     """
     entries = await _log(world, stored)
-    begin = _open_part(entries, stored.start.index)
+    begin = _begin(entries, stored.start.index, answers=not afresh)
     touched = [entry.event.artifact for entry in entries[begin:] if isinstance(entry.event, TaskArtifactUpdateEvent)]
     if not touched:
         return {}
@@ -43,16 +44,16 @@ async def _log(world: World, stored: Stored) -> Sequence[Entry]:
     return entries
 
 
-def _open_part(entries: Sequence[Entry], index: int) -> int:
-    """How many entries come before the open part of the turn: what follows the last answer in it, or else the message
-    that began it, which is at this index of the history.
+def _begin(entries: Sequence[Entry], index: int, *, answers: bool) -> int:
+    """How many entries come before what is replaced: before the message that began the turn, which is at this index of
+    the history; or, if answers count, before the last one.
     """
     begin, said = 0, 1
     before: TaskStatus | None = None
     for count, entry in enumerate(entries, 1):
         if isinstance(entry.event, TaskStatusUpdateEvent):
             if before is not None and before.state.interrupted:
-                begin = count
+                begin = count if answers else begin
                 said += before.message is not None
             before = entry.event.status
         if entry.received is not None:

@@ -64,8 +64,9 @@ class Execution:
         world: World,
         stored: Stored,
         *,
-        memos: Sequence[Memo] = (),
-        references: tuple[Task, ...] = (),
+        memos: Sequence[Memo],
+        references: tuple[Task, ...],
+        again: bool,
         ended: Callable[["Execution"], None],
     ) -> None:
         self.task_id = stored.task.id
@@ -88,7 +89,7 @@ class Execution:
         self._over = False
         self._waiters: list[asyncio.Future[None]] = []
         self._callers: list[asyncio.Future[None]] = []
-        self._turn = self._new_turn(stored.turn, stored.start)
+        self._turn = self._new_turn(stored.turn, stored.start, again=again)
 
     # What the engine does with it.
 
@@ -174,8 +175,8 @@ class Execution:
 
     async def _run_turn(self) -> bool:
         turn = self._turn
-        if turn.attempt > 1:
-            turn.begin_again(await self._log.insist(partial(left_behind, self._world, self._stored)))
+        if turn.again:
+            turn.begin_again(await self._log.insist(partial(left_behind, self._world, self._stored, turn.afresh)))
         ending = await self._handled(turn)
         if self._abandoned:
             return False
@@ -262,7 +263,7 @@ class Execution:
         self._references = await self._log.insist(partial(referenced, self._world, posted.message, self._stored.scope))
         self._turn = self._new_turn(number, start)
 
-    def _new_turn(self, number: int, start: TurnStart) -> RunningTurn:
+    def _new_turn(self, number: int, start: TurnStart, *, again: bool = False) -> RunningTurn:
         memos = [memo for memo in self._memos if memo.turn == number] if self._memos else ()
         return RunningTurn(
             self._world,
@@ -271,6 +272,7 @@ class Execution:
             begun=(number, start),
             memos=memos,
             references=self._references,
+            again=again,
             wake=self._wake,
         )
 

@@ -23,9 +23,10 @@ FULL_COUNT = 256
 class _Text:
     """A run of text chunks on their way into one event."""
 
-    __slots__ = ("chunks", "first", "last", "size")
+    __slots__ = ("artifact_id", "chunks", "first", "last", "size")
 
-    def __init__(self, *, first: bool) -> None:
+    def __init__(self, artifact_id: str, *, first: bool) -> None:
+        self.artifact_id = artifact_id
         self.first = first
         self.last = False
         self.chunks: list[str] = []
@@ -162,13 +163,14 @@ class Output:
 
     def _open_run(self) -> _Text:
         last = self._waiting[-1] if self._waiting else None
-        if isinstance(last, _Text) and last.size < MERGE_LIMIT:
+        if isinstance(last, _Text) and last.size < MERGE_LIMIT and last.artifact_id == self._text_id:
             return last
-        run = _Text(first=self._text_id is None)
+        first = self._text_id is None
         if self._text_id is None:
             self._text_id = self._next_id()
             if self._left is not None:
                 self._left.replaced.add(self._text_id)
+        run = _Text(self._text_id, first=first)
         self._waiting.append(run)
         return run
 
@@ -189,11 +191,10 @@ class Output:
         return f"{self._prefix}.{self._count}"
 
     def _event(self, run: _Text) -> TaskArtifactUpdateEvent:
-        assert self._text_id is not None
         return TaskArtifactUpdateEvent(
             task_id=self._task_id,
             context_id=self._context_id,
-            artifact=Artifact(artifact_id=self._text_id, parts=(Part(text="".join(run.chunks)),)),
+            artifact=Artifact(artifact_id=run.artifact_id, parts=(Part(text="".join(run.chunks)),)),
             append=not run.first,
             last_chunk=run.last,
         )

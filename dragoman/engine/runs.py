@@ -86,11 +86,18 @@ class Runs:
         self.slots.queue = True
         self.call()
 
-    def start(self, stored: Stored, *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()) -> Execution:
-        """Runs the task from where it stands, in a slot that was taken for it. At most one run of a task at a time is
-        the caller's duty.
+    def start(
+        self,
+        stored: Stored,
+        *,
+        memos: Sequence[Memo] = (),
+        references: tuple[Task, ...] = (),
+        again: bool = False,
+    ) -> Execution:
+        """Runs the task from where it stands, in a slot that was taken for it; `again` if its turn was begun before and
+        broke off. At most one run of a task at a time is the caller's duty.
         """
-        execution = Execution(self._world, stored, memos=memos, references=references, ended=self._ended)
+        execution = Execution(self._world, stored, memos=memos, references=references, again=again, ended=self._ended)
         self._live[execution.task_id] = execution
         self._keep(execution.start())
         if self._stopped:

@@ -1,7 +1,8 @@
 """One turn as the agent sees it: what it is about, what may be said, and what an earlier run of it has left.
 
 A run that was parked by a question starts again from the top once the answer is there. Up to the last answer it only
-repeats itself, so what it emits on the way is held back and dropped; from there on it speaks.
+repeats itself, so what it emits on the way is held back and dropped; from there on it speaks. An attempt that runs from
+the start, because that is its skill's policy, does not repeat another: it speaks at once.
 """
 
 import asyncio
@@ -47,6 +48,7 @@ class RunningTurn:
         "_posted",
         "_question",
         "_room",
+        "_silent",
         "_start",
         "_step_kind",
         "_steps",
@@ -56,6 +58,8 @@ class RunningTurn:
         "_unkeyed",
         "_wake",
         "_world",
+        "afresh",
+        "again",
         "attempt",
         "closed",
         "message",
@@ -74,6 +78,7 @@ class RunningTurn:
         begun: tuple[int, TurnStart],
         memos: Sequence[Memo],
         references: tuple[Task, ...],
+        again: bool = False,
         wake: Callable[[], None],
     ) -> None:
         self.number, self._start = begun
@@ -87,10 +92,13 @@ class RunningTurn:
         self._world = world
         self._wake = wake
         self._step_kind = self._kind_of_steps()
+        self.again = again
+        self.afresh = again and self._step_kind != "step"
         self._asks = {memo.key: memo for memo in memos if memo.kind == "ask"} if memos else {}
         self._steps = {memo.key: memo for memo in memos if memo.kind == self._step_kind} if memos else {}
         self._taken = [memo.message for memo in memos if memo.kind == "inbox" and memo.message] if memos else ()
         self._unconsumed = {key for key, memo in self._asks.items() if memo.answered} if memos else set[str]()
+        self._silent = bool(self._unconsumed) and not self.afresh
         self._unkeyed = 0
         self._question: tuple[Memo, TaskStatus] | None = None
         self._memos: list[tuple[Memo, asyncio.Future[None]]] = []
@@ -139,7 +147,7 @@ class RunningTurn:
 
     @property
     def full(self) -> bool:
-        return self.output.full and not self._unconsumed
+        return self.output.full and not self._silent
 
     async def room(self) -> None:
         while self.full:
@@ -190,7 +198,7 @@ class RunningTurn:
     @property
     def waiting(self) -> bool:
         """Whether there is something to store now."""
-        return bool(self._memos) or (bool(self.output) and not self._unconsumed)
+        return bool(self._memos) or (bool(self.output) and not self._silent)
 
     def take(self) -> Pending:
         """What to store besides the output."""
@@ -238,7 +246,7 @@ class RunningTurn:
     @property
     def replaying(self) -> bool:
         """Whether the run still repeats what an earlier one has said."""
-        return bool(self._unconsumed)
+        return self._silent
 
     def addressed(self, message: Message) -> Message:
         """The agent's message with its id, task and context filled in."""
@@ -288,7 +296,7 @@ class RunningTurn:
 
     def _park(self, key: str, question: Message, state: TaskState) -> None:
         memo = Memo(kind="ask", key=key, turn=self.number, value=question.text)
-        self._unconsumed.clear()
+        self._silent = False
         self._question = (memo, self._status(state, question))
         raise Parked
 
@@ -297,7 +305,12 @@ class RunningTurn:
             return
         self._unconsumed.discard(key)
         answered = sum(1 for memo in self._asks.values() if memo.answered)
-        self.output.clear()
+        if self._silent:
+            self.output.clear()
+            self._silent = bool(self._unconsumed)
+        else:
+            self.output.end_text()
+            self._wake()
         self.output.rename(f"{self.number}.{answered - len(self._unconsumed)}")
 
     def _open(self) -> None:

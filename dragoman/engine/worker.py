@@ -193,5 +193,5 @@ class Worker:
         except BaseException as error:
             runs.leave(stored.task.id if isinstance(error, StoreUnavailable) else None)
             raise
-        runs.start(change.result, memos=memos, references=references)
+        runs.start(change.result, memos=memos, references=references, again=not statuses)
         return True

@@ -14,4 +14,4 @@ async def taken_over(stage: Stage, task_id: str) -> None:
     change = Change(stored, (), worker="another", attempt=stored.attempt + 1)
     await apply(stage.world, change)
     memos = await stage.store.memos(task_id, stored.turn)
-    Runs(stage.world).start(change.result, memos=memos)
+    Runs(stage.world).start(change.result, memos=memos, again=True)

@@ -1,6 +1,7 @@
 """A turn that is begun again after a crash: however often it broke off and wherever, the task ends as if it had not."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.core.lifecycle import fold
 from dragoman.operations import CANCEL_TASK
-from dragoman.ports.agent import Policy, Turn, TurnOutcome
+from dragoman.ports.agent import OnCrash, Policy, Turn, TurnOutcome
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import RunOver, ScriptedAgent, ScriptedRun
 from dragoman.types.content import Artifact, Message, Part, Role
@@ -179,6 +180,67 @@ async def test_nobody_is_asked_twice(each_stage: Stage, agent: ScriptedAgent, on
     assert (await each_stage.ended(task.id)).state is TaskState.COMPLETED
 
 
+@pytest.mark.parametrize(("on_crash", "before"), [("resume", "price 1"), ("rerun", "price 2")])
+async def test_an_attempt_that_runs_from_the_start_says_also_anew_what_came_before_the_question(
+    each_stage: Stage, agent: ScriptedAgent, on_crash: Any, before: str
+) -> None:
+    agent.policies = Policy(on_crash=on_crash, max_attempts=9)
+    task = await each_stage.begin()
+    run = await agent.run()
+    await run.text("price 1")
+    with pytest.raises(RunOver):
+        await run.ask("Well?")
+    await each_stage.ended(task.id)
+    await each_stage.service.send_message(send("yes", immediately=True, task_id=task.id), CALL)
+    run = await agent.run()
+    await run.text("price 1")
+    await run.ask("Well?")
+    await run.text("booked at 1")
+    run = await again(each_stage, agent, task)
+    await run.text("pri")
+    run = await again(each_stage, agent, task)
+    await run.text("price 2")
+    message, _ = await run.ask("Well?")
+    assert message is not None
+    assert message.text == "yes"
+    await run.text("booked at 2")
+    await run.end()
+    done = await each_stage.ended(task.id)
+    assert held(done) == {"1.0.1": before, "1.1.1": "booked at 2"}
+    assert await rebuilt(each_stage, task) == done
+
+
+async def test_an_attempt_from_the_start_that_asks_something_else_goes_on_with_that_answer(
+    each_stage: Stage, agent: ScriptedAgent
+) -> None:
+    agent.policies = Policy(on_crash="rerun")
+    task = await each_stage.begin()
+    run = await agent.run()
+    with pytest.raises(RunOver):
+        await run.ask("Well?")
+    await each_stage.ended(task.id)
+    await each_stage.service.send_message(send("yes", immediately=True, task_id=task.id), CALL)
+    await (await agent.run()).ask("Well?")
+    run = await again(each_stage, agent, task)
+    await run.text("a")
+    await run.ask("Well?")
+    await run.text("b")
+    with pytest.raises(RunOver):
+        await run.ask("Sure?")
+    await each_stage.ended(task.id)
+    await each_stage.service.send_message(send("sure", immediately=True, task_id=task.id), CALL)
+    run = await agent.run()
+    assert run.turn.attempt == 2
+    for words, question in (("other", "Well?"), ("words", "Sure?")):
+        await run.text(words)
+        await run.ask(question)
+    await run.text("c")
+    await run.end()
+    done = await each_stage.ended(task.id)
+    assert held(done) == {"1.0.1": "a", "1.1.1": "b", "1.2.1": "c"}
+    assert await rebuilt(each_stage, task) == done
+
+
 async def test_attempts_are_counted_for_each_turn(each_stage: Stage, agent: ScriptedAgent) -> None:
     task = await each_stage.begin("one")
     run = await agent.run()
@@ -207,6 +269,7 @@ STEPS: list[Step] = [
     ("append", "x", "e"),
     ("append", "y", "f"),
     ("note",),
+    ("which",),
     ("ask",),
     ("step", "s"),
     ("take",),
@@ -272,6 +335,8 @@ class Handler:
                 turn.artifact(own(name, text), last_chunk=False)
             case ("append", name, text):
                 turn.artifact(own(name, text), append=True)
+            case ("which",):
+                turn.text(f"<{turn.attempt}>")
             case _:
                 turn.status(said("note"))
 
@@ -280,11 +345,13 @@ def said(text: str) -> Message:
     return Message(message_id="", role=Role.AGENT, parts=(Part(text=text),))
 
 
-async def played(first: int, steps: Sequence[Step], hangs: Sequence[int]) -> tuple[Task, list[str], int]:
+async def played(
+    first: int, steps: Sequence[Step], hangs: Sequence[int], on_crash: OnCrash = "resume"
+) -> tuple[Task, list[str], int]:
     """The task in the end, what its last run was told, and how often a run was given up on the way."""
     handler, given_up, answers = Handler(first, steps, hangs), 0, 0
     agent = ScriptedAgent(handler)
-    agent.policies = Policy(on_crash="resume")
+    agent.policies = Policy(on_crash=on_crash)
     async with staged(MemoryStore(), agent) as stage:
         begun = await stage.begin()
         for number in range(first + sum(step == ("take",) for step in steps)):
@@ -307,20 +374,33 @@ async def played(first: int, steps: Sequence[Step], hangs: Sequence[int]) -> tup
     first=st.integers(0, 2),
     steps=st.lists(st.sampled_from(STEPS), max_size=12),
     hangs=st.lists(st.integers(0, 12), max_size=4),
+    on_crash=st.sampled_from(["resume", "rerun"]),
 )
-@example(first=0, steps=[("own", "x", "d"), ("ask",), ("append", "x", "e"), ("pause",), ("note",)], hangs=[4])
-@example(first=1, steps=[("take",), ("append", "x", "e"), ("pause",), ("note",)], hangs=[3])
+@example(
+    first=0,
+    steps=[("own", "x", "d"), ("ask",), ("append", "x", "e"), ("pause",), ("note",)],
+    hangs=[4],
+    on_crash="resume",
+)
+@example(first=1, steps=[("take",), ("append", "x", "e"), ("pause",), ("note",)], hangs=[3], on_crash="resume")
+@example(first=0, steps=[("which",), ("ask",), ("which",)], hangs=[2], on_crash="rerun")
 @settings(max_examples=300, deadline=None)
-def test_a_turn_that_broke_off_ends_as_one_that_did_not(first: int, steps: list[Step], hangs: list[int]) -> None:
-    asyncio.run(compared(first, steps, hangs))
+def test_a_turn_that_broke_off_ends_as_one_that_did_not(
+    first: int, steps: list[Step], hangs: list[int], on_crash: OnCrash
+) -> None:
+    asyncio.run(compared(first, steps, hangs, on_crash))
 
 
 @bounded
-async def compared(first: int, steps: list[Step], hangs: list[int]) -> None:
+async def compared(first: int, steps: list[Step], hangs: list[int], on_crash: OnCrash) -> None:
     plain, heard, _ = await played(first, steps, [])
-    task, heard_again, given_up = await played(first, steps, hangs)
+    task, heard_again, given_up = await played(first, steps, hangs, on_crash)
     assert plain.state is task.state is TaskState.COMPLETED
     assert given_up <= len(hangs)
-    assert task.artifacts == plain.artifacts
+    assert [artifact.artifact_id for artifact in task.artifacts] == [one.artifact_id for one in plain.artifacts]
+    told = {artifact.artifact_id: re.sub(r"<\d>", "<1>", artifact.text) for artifact in task.artifacts}
+    assert told == held(plain)
+    if on_crash == "rerun":
+        assert len(set(re.findall(r"<\d>", "".join(held(task).values())))) <= 1
     assert [one.text for one in task.history] == [one.text for one in plain.history]
     assert heard_again == heard
