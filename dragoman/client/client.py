@@ -4,71 +4,42 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 import msgspec
 
-from dragoman.client.content import Content, SendOptions, WaitOptions, request_of
+from dragoman.client.content import Content, ResultOptions, SendOptions, StartOptions, WaitOptions, request_of
 from dragoman.client.follow import Events, Way, followed, settled, timely
 from dragoman.client.leaving import Attendance, Farewells
-from dragoman.client.link import CARD_TOLERANCE, Link
+from dragoman.client.link import Link
+from dragoman.client.operations import Operations
 from dragoman.client.pacing import Pauses
 from dragoman.client.task import TaskHandle
 from dragoman.client.view import TaskView
-from dragoman.errors import (
-    A2AError,
-    PushNotificationNotSupportedError,
-    TaskNotCancelableError,
-    TransportError,
-    UnavailableError,
-    UnsupportedOperationError,
-)
+from dragoman.errors import TaskNotCancelableError, TransportError, UnavailableError
 from dragoman.operations import (
     CANCEL_TASK,
     CREATE_PUSH_CONFIG,
-    DELETE_PUSH_CONFIG,
-    GET_EXTENDED_AGENT_CARD,
-    GET_PUSH_CONFIG,
-    GET_TASK,
-    LIST_PUSH_CONFIGS,
-    LIST_TASKS,
     SEND_MESSAGE,
     SEND_STREAMING_MESSAGE,
-    SUBSCRIBE_TO_TASK,
-    Operation,
 )
 from dragoman.types.card import AgentCard
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
-from dragoman.types.push import TaskPushNotificationConfig
-from dragoman.types.requests import (
-    CancelTaskRequest,
-    DeleteTaskPushNotificationConfigRequest,
-    GetExtendedAgentCardRequest,
-    GetTaskPushNotificationConfigRequest,
-    GetTaskRequest,
-    ListTaskPushNotificationConfigsRequest,
-    ListTaskPushNotificationConfigsResponse,
-    ListTasksRequest,
-    ListTasksResponse,
-    SendMessageRequest,
-    SubscribeToTaskRequest,
-)
+from dragoman.types.push import AuthenticationInfo
+from dragoman.types.requests import CancelTaskRequest, GetTaskRequest, SendMessageRequest
 from dragoman.types.task import Task
 
-__all__ = ["Client"]
+if TYPE_CHECKING:
+    from dragoman.client.receiver import OnEvent, Receiver, ReceiverLimits, Signature
 
-_LACKING: dict[str, type[A2AError]] = {
-    "streaming": UnsupportedOperationError,
-    "push_notifications": PushNotificationNotSupportedError,
-    "extended_agent_card": UnsupportedOperationError,
-}
+__all__ = ["Client"]
 
 CANCELLATIONS = 3
 """How often a task whose caller has left is tried to be canceled."""
 
 
-class Client:
+class Client(Operations):
     """One agent, as its caller uses it. Made by `connect`; an async context manager, which asks nobody when it opens.
 
     Every method raises `A2AError` (the agent's word, of the class that the agent raised) or `TransportError`.
@@ -76,11 +47,11 @@ class Client:
     """
 
     def __init__(self, link: Link, *, poll_interval: float = 0.5, patience: float = 300.0) -> None:
-        self._link = link
+        super().__init__(link)
         self._poll_interval = poll_interval
         self._patience = patience
-        self._extended: AgentCard | None = None
         self._farewells = Farewells()
+        self._receivers: list[Receiver] = []
 
     async def __aenter__(self) -> Self:
         await self._link.__aenter__()
@@ -90,6 +61,8 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            for receiver in self._receivers:
+                await receiver.aclose()
             await self._farewells.aclose()
         finally:
             await self._link.__aexit__(kind, error, trace)
@@ -134,10 +107,26 @@ class Client:
             async for event in events:
                 yield event
 
-    async def start(self, content: Content, **options: Unpack[SendOptions]) -> TaskHandle | Message:
-        """Sends and returns at once: the task in hand, or the message if the agent answers directly."""
-        view = TaskView()
+    async def start(self, content: Content, **options: Unpack[StartOptions]) -> TaskHandle | Message:
+        """Sends and returns at once: the task in hand, or the message if the agent answers directly.
+
+        With a `webhook` the agent pushes what happens to that receiver, from the creation of a new task on.
+
+        Raises:
+            PushNotificationNotSupportedError: a webhook is asked for, and the agent does not push; nothing was sent.
+        """
+        webhook = options.get("webhook")
         request = request_of(content, options, return_immediately=True)
+        if webhook is None:
+            return await self._started(request, options)
+        await self._check(CREATE_PUSH_CONFIG)
+        with webhook.expecting(request) as (told, became):
+            answer = await self._started(told, options)
+            became(None if isinstance(answer, Message) else answer.id)
+        return answer
+
+    async def _started(self, request: SendMessageRequest, options: WaitOptions) -> TaskHandle | Message:
+        view = TaskView()
         with self._attended(view, options, request) as attendance:
             events = _limited(self._events(view, request, options), view, options)
             async with aclosing(events):
@@ -151,85 +140,61 @@ class Client:
         """A task that was begun earlier."""
         return self._handle(await self.get_task(GetTaskRequest(id=task_id, history_length=history_length)))
 
-    # The operations as they are. Those that the card does not offer are refused without a request.
+    def receiver(
+        self,
+        url: str | None = None,
+        on_event: "OnEvent | None" = None,
+        *,
+        token: str | None = None,
+        authentication: AuthenticationInfo | None = None,
+        signature: "Signature | None" = None,
+        any_task: bool = False,
+        limits: "ReceiverLimits | None" = None,
+    ) -> "Receiver":
+        """A receiver of what this agent pushes; it closes with the client, if not before.
 
-    async def send_message(self, request: SendMessageRequest) -> Task | Message:
-        answer: Task | Message = await self._call(SEND_MESSAGE, request)
-        return answer
+        Args:
+            url: where the agent reaches it; may be left out if the receiver is served on a port that it reaches.
+            on_event: awaited with each event; when it raises, the agent comes again with the same.
+            token: good for configurations that somebody else makes, beside the token that each of ours has of its own.
+            authentication: what the agent is to authenticate with, beside the token.
+            signature: verifies each notification; what was not signed is refused then.
+            any_task: takes what is pushed of tasks that nobody here has asked for, from senders who know `token`.
+            limits: what it bears; see `ReceiverLimits`.
+        """
+        from dragoman.client.receiver import Receiver, ReceiverLimits
 
-    def send_streaming_message(self, request: SendMessageRequest) -> AsyncGenerator[StreamEvent, None]:
-        return self._stream(SEND_STREAMING_MESSAGE, request)
-
-    async def get_task(self, request: GetTaskRequest) -> Task:
-        task: Task = await self._call(GET_TASK, request)
-        return task
-
-    async def list_tasks(self, request: ListTasksRequest | None = None) -> ListTasksResponse:
-        page: ListTasksResponse = await self._call(LIST_TASKS, request or ListTasksRequest())
-        return page
-
-    async def cancel_task(self, request: CancelTaskRequest) -> Task:
-        task: Task = await self._call(CANCEL_TASK, request)
-        return task
-
-    def subscribe_to_task(self, request: SubscribeToTaskRequest) -> AsyncGenerator[StreamEvent, None]:
-        return self._stream(SUBSCRIBE_TO_TASK, request)
-
-    async def create_task_push_notification_config(
-        self, config: TaskPushNotificationConfig
-    ) -> TaskPushNotificationConfig:
-        created: TaskPushNotificationConfig = await self._call(CREATE_PUSH_CONFIG, config)
-        return created
-
-    async def get_task_push_notification_config(
-        self, request: GetTaskPushNotificationConfigRequest
-    ) -> TaskPushNotificationConfig:
-        config: TaskPushNotificationConfig = await self._call(GET_PUSH_CONFIG, request)
-        return config
-
-    async def list_task_push_notification_configs(
-        self, request: ListTaskPushNotificationConfigsRequest
-    ) -> ListTaskPushNotificationConfigsResponse:
-        page: ListTaskPushNotificationConfigsResponse = await self._call(LIST_PUSH_CONFIGS, request)
-        return page
-
-    async def delete_task_push_notification_config(self, request: DeleteTaskPushNotificationConfigRequest) -> None:
-        await self._call(DELETE_PUSH_CONFIG, request)
-
-    async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest | None = None) -> AgentCard:
-        """The card for this caller; from now on it is the client's card (specification section 13.3)."""
-        card: AgentCard = await self._call(GET_EXTENDED_AGENT_CARD, request or GetExtendedAgentCardRequest())
-        self._extended = card
-        return card
-
-    async def _call(self, operation: Operation, request: Any) -> Any:
-        await self._check(operation)
-        return await (await self._link.channel()).call(operation, request)
-
-    async def _stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
-        await self._check(operation)
-        async with aclosing((await self._link.channel()).stream(operation, request)) as events:
-            async for event in events:
-                yield event
-
-    async def _check(self, operation: Operation) -> None:
-        need = operation.needs
-        if need is not None and not await self._offers(need):
-            raise _LACKING[need](f"The agent's card does not declare what {operation.name} needs")
-
-    async def _offers(self, capability: str) -> bool:
-        card = self._extended or await self._link.card(CARD_TOLERANCE)
-        return bool(getattr(card.capabilities, capability))
+        made = Receiver(
+            self,
+            url,
+            on_event,
+            token=token,
+            authentication=authentication,
+            signature=signature,
+            any_task=any_task,
+            limits=limits or ReceiverLimits(),
+        )
+        self._receivers.append(made)
+        return made
 
     def _handle(self, task: Task, ended: Callable[[], None] | None = None) -> TaskHandle:
-        return TaskHandle(self, task, self._follow, ended=ended)
+        return TaskHandle(self, task, self._outcome, ended=ended)
+
+    def _outcome(self, view: TaskView, options: ResultOptions) -> AsyncGenerator[StreamEvent, None]:
+        via = options.get("via")
+        return self._follow(view, options, told=None if via is None else via.news(view))
 
     async def _follow(
-        self, view: TaskView, options: WaitOptions, request: SendMessageRequest | None = None
+        self,
+        view: TaskView,
+        options: WaitOptions,
+        request: SendMessageRequest | None = None,
+        told: Events | None = None,
     ) -> AsyncGenerator[StreamEvent, None]:
         """What becomes of the request, or else of the task that the view is about; added to the view."""
+        source = told or self._events(view, request, options)
         with self._attended(view, options, request):
-            async with aclosing(_limited(self._events(view, request, options), view, options)) as events:
+            async with aclosing(_limited(source, view, options)) as events:
                 async for event in events:
                     yield event
 

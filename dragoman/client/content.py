@@ -3,7 +3,7 @@
 import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias, TypedDict, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypedDict, cast, runtime_checkable
 
 import msgspec
 
@@ -11,7 +11,20 @@ from dragoman.types.content import Message, Part, Role
 from dragoman.types.json import Json, JsonObject
 from dragoman.types.requests import SendMessageConfiguration, SendMessageRequest
 
-__all__ = ["Content", "PydanticModel", "ReplyOptions", "SendOptions", "SingleContent", "WaitOptions", "request_of"]
+if TYPE_CHECKING:
+    from dragoman.client.receiver import Receiver
+
+__all__ = [
+    "Content",
+    "PydanticModel",
+    "ReplyOptions",
+    "ResultOptions",
+    "SendOptions",
+    "SingleContent",
+    "StartOptions",
+    "WaitOptions",
+    "request_of",
+]
 
 
 @runtime_checkable
@@ -42,6 +55,13 @@ class WaitOptions(TypedDict, total=False):
     """Cancels the task too when its caller stops waiting: is canceled, leaves the stream, or has its deadline pass."""
 
 
+class ResultOptions(WaitOptions, total=False):
+    """How to hear of the outcome."""
+
+    via: "Receiver"
+    """Waits for what this receiver is pushed instead of keeping a stream open, and looks at the task at the end."""
+
+
 class ReplyOptions(TypedDict, total=False):
     """What may go with a follow-up."""
 
@@ -61,6 +81,13 @@ class SendOptions(ReplyOptions, WaitOptions, total=False):
     context_id: str
     task_id: str
     reference_task_ids: Sequence[str]
+
+
+class StartOptions(SendOptions, total=False):
+    """What may go with a message whose outcome is heard of later."""
+
+    webhook: "Receiver"
+    """Has the agent push what happens to this receiver."""
 
 
 def request_of(content: Content, options: SendOptions, *, return_immediately: bool = False) -> SendMessageRequest:

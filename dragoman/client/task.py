@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
-from dragoman.client.content import Content, ReplyOptions, WaitOptions
+from dragoman.client.content import Content, ReplyOptions, ResultOptions, WaitOptions
 from dragoman.client.follow import settled
 from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed
 from dragoman.client.view import TaskView
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Follow", "TaskHandle"]
 
-Follow = Callable[[TaskView, WaitOptions], AsyncGenerator[StreamEvent, None]]
+Follow = Callable[[TaskView, ResultOptions], AsyncGenerator[StreamEvent, None]]
 """The events of the task that a view is about, added to it, until there is nothing more to wait for."""
 
 
@@ -61,11 +61,14 @@ class TaskHandle:
     def state(self) -> TaskState:
         return self.task.state
 
-    async def result(self, **options: Unpack[WaitOptions]) -> Task:
+    async def result(self, **options: Unpack[ResultOptions]) -> Task:
         """The completed task; waits for it as long as it takes, over however many connections.
 
         Where this handle came of a reply and the agent still shows the question that was answered, that is no end: it
         is one only if nothing else comes within the idle time-out.
+
+        With `via` a receiver tells of it, which has the agent push the task if it does not yet: no stream is kept open,
+        and the task is looked at once it is settled, and where nothing was pushed for a while.
 
         Raises:
             TaskFailed: it ended as failed, rejected or canceled.
@@ -99,7 +102,7 @@ class TaskHandle:
         Nothing is read ahead, and nothing kept of artifacts: in `task` they stay as they were in the last Task.
         """
         view = TaskView(task_id=self.id, answered=self._answered, whole=False)
-        async with aclosing(self._follow(view, options)) as events:
+        async with aclosing(self._follow(view, cast("ResultOptions", options))) as events:
             async for event in events:
                 self._saw(view.task)
                 yield event
