@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dragoman.agent import Agent, Answer, BlockingTaskContext, Fail, Reject, TaskContext, answer
     from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, TaskUnfinished, connect
     from dragoman.errors import A2AError, ConfigurationError, DragomanError, TransportError
+    from dragoman.push.options import PushOptions, Retry
     from dragoman.types import (
         AgentCard,
         AgentExtension,
@@ -49,7 +50,9 @@ __all__ = [
     "InputRequired",
     "Message",
     "Part",
+    "PushOptions",
     "Reject",
+    "Retry",
     "Role",
     "StreamEvent",
     "Task",
@@ -94,6 +97,10 @@ _HOMES = {
             "ConfigurationError",
             "DragomanError",
             "TransportError",
+        ),
+        "dragoman.push.options": (
+            "PushOptions",
+            "Retry",
         ),
         "dragoman.types": (
             "AgentCard",

@@ -4,6 +4,7 @@ import asyncio
 import enum
 import gc
 from collections.abc import AsyncIterator, Callable, MutableSequence, Sequence
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ import msgspec
 
 from dragoman.buses.memory import MemoryBus
 from dragoman.core.capability import activated_extensions
+from dragoman.dialects import push as bodies
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.card import CARD_SHAPES, CardShape, encode_card
 from dragoman.dialects.every import declared, every_dialect
@@ -25,8 +27,16 @@ from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.origin import Proxies
 from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
+from dragoman.outbound import GuardedClient, Policy
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.call import CallContext
+from dragoman.ports.store import Store
+from dragoman.push.configurations import Configurations
+from dragoman.push.keys import key_for
+from dragoman.push.options import PushOptions
+from dragoman.push.preparation import Preparation
+from dragoman.push.pusher import Pusher
+from dragoman.push.seal import Seal
 from dragoman.stores import open_store
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.events import StreamEvent
@@ -40,6 +50,10 @@ _ENDPOINTS = {"JSONRPC": "/", "HTTP+JSON": ""}
 _GRPC = "GRPC"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
+# Callers there ask for a configuration without its id.
+_NAMED_BY_TASK = frozenset({"0.3/JSONRPC", "0.3/HTTP+JSON", "0.3/GRPC"})
+_LOCAL_DIALECT = "1.0/JSONRPC"
+
 LONGEST_KEPT = 100 * 366 * 86_400
 """Seconds."""
 KEEPABLE = "be more than 0 seconds, and a hundred years at most"
@@ -50,6 +64,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     owner: str
     url: str | None
+    push: PushOptions
     extended_card: AgentCard | None
     trusted_proxies: tuple[str, ...]
     missing_version: Literal["strict", "by-grammar"]
@@ -112,13 +127,13 @@ class LocalCalls:
 
     async def call(self, operation: Operation, request: Any, parameters: ServiceParameters) -> Any:
         """The result of an operation that does not stream."""
-        return await self._service.call(operation, request, CallContext(parameters=parameters))
+        return await self._service.call(operation, request, CallContext(parameters=parameters, dialect=_LOCAL_DIALECT))
 
     async def stream(
         self, operation: Operation, request: Any, parameters: ServiceParameters
     ) -> AsyncIterator[StreamEvent]:
         """The events of an operation that streams."""
-        feed = await self._service.call(operation, request, CallContext(parameters=parameters))
+        feed = await self._service.call(operation, request, CallContext(parameters=parameters, dialect=_LOCAL_DIALECT))
         try:
             async for batch in feed:
                 for _, event in batch:
@@ -162,6 +177,9 @@ class Server:
                 strict=settings.idempotency == "strict",
             ),
         )
+        if card.capabilities.push_notifications:
+            beside = None if store == "memory" else Path(self.store.description)
+            world = msgspec.structs.replace(world, pushes=_pushes(settings.push, self.store, beside, world))
         self.service = Service(world, card.capabilities, extended_card=settings.extended_card)
         self._card = card
         self._settings = settings
@@ -240,6 +258,26 @@ class Server:
                 self._state = _State.CLOSED
                 self._live.remove(self)
                 await self.service.close()
+
+
+def _pushes(options: PushOptions, store: Store, file: Path | None, world: World) -> Configurations:
+    """The configurations of a store, which is in this file if it is in one, and what delivers to them."""
+    seal = Seal(lambda: key_for(options.key, file))
+    policy = Policy(allow=options.allow, insecure=options.insecure, ports=options.ports)
+    client = GuardedClient(policy, timeout=options.timeout)
+    pusher = Pusher(
+        store,
+        world.bus,
+        client,
+        Preparation(seal, bodies, options.signing),
+        options,
+        clock=world.clock,
+        dead_after=world.limits.dead_after,
+        look=world.limits.beat,
+    )
+    return Configurations(
+        store, client, seal, pusher, world.ids, max_per_task=options.max_per_task, named_by_task=_NAMED_BY_TASK
+    )
 
 
 def _first_segments(card: AgentCard) -> list[str]:

@@ -15,14 +15,14 @@ OURS = AgentExtension(
 
 
 def inferred_capabilities(
-    *, streaming: bool, extended_card: bool, extensions: Sequence[AgentExtension]
+    *, streaming: bool, push: bool, extended_card: bool, extensions: Sequence[AgentExtension]
 ) -> AgentCapabilities:
     """The capabilities with these extensions and then our own, unless it is among them."""
     declared = tuple(extensions)
     if all(extension.uri != RELIABLE for extension in declared):
         declared = (*declared, OURS)
     return AgentCapabilities(
-        streaming=streaming, push_notifications=False, extended_agent_card=extended_card, extensions=declared
+        streaming=streaming, push_notifications=push, extended_agent_card=extended_card, extensions=declared
     )
 
 

@@ -10,10 +10,11 @@ import msgspec
 from dragoman.agent.card import inferred_capabilities, skill_card
 from dragoman.agent.executor import SkillExecutor
 from dragoman.agent.policy import PolicyOptions, policy_of
-from dragoman.agent.skill import Skill
+from dragoman.agent.skill import Skill, check_skills
 from dragoman.errors import ConfigurationError, TaskNotFoundError
 from dragoman.ports.agent import Policy
 from dragoman.ports.tasks import Selector
+from dragoman.push.options import PushOptions
 from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, TlsFiles, serve
 from dragoman.types.card import (
     AgentCapabilities,
@@ -47,9 +48,11 @@ class Agent:
         input_modes: Media types that the agent takes. Enforced only if given; the card says `text/plain` otherwise.
         output_modes: Media types that it gives; informative.
         streaming: Whether the streaming operations are offered.
+        push: Whether callers may have webhooks called about their tasks; `PushOptions` says how that is done, and what
+            may be called. Default: yes, public addresses over https.
         extensions: Protocol extensions of the card, beside that of `docs/reliable.md`; a required one is asked of every
             caller.
-        capabilities: Replaces what `streaming` and `extensions` say.
+        capabilities: Replaces what `streaming`, `push` and `extensions` say to be there.
         interfaces: Replaces the interfaces that are inferred.
         extended_card: The card for callers who ask for more; its presence declares the capability.
         trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed. What proxies
@@ -95,6 +98,7 @@ class Agent:
         input_modes: Sequence[str] | None = None,
         output_modes: Sequence[str] | None = None,
         streaming: bool = True,
+        push: bool | PushOptions = False,
         extensions: Sequence[AgentExtension] = (),
         capabilities: AgentCapabilities | None = None,
         interfaces: Sequence[AgentInterface] | None = None,
@@ -125,7 +129,10 @@ class Agent:
             supported_interfaces=tuple(interfaces or ()),
             capabilities=capabilities
             or inferred_capabilities(
-                streaming=streaming, extended_card=extended_card is not None, extensions=extensions
+                streaming=streaming,
+                push=push is not False,
+                extended_card=extended_card is not None,
+                extensions=extensions,
             ),
             default_input_modes=tuple(input_modes or (TEXT,)),
             default_output_modes=tuple(output_modes or (TEXT,)),
@@ -139,6 +146,7 @@ class Agent:
         self._settings = Settings(
             owner=name,
             url=url,
+            push=push if isinstance(push, PushOptions) else PushOptions(),
             extended_card=extended_card,
             trusted_proxies=tuple(trusted_proxies),
             missing_version=missing_version,
@@ -335,14 +343,7 @@ class Agent:
         return self._server(store or self._store or self._default_store, card_shape)
 
     def _server(self, store: str, card_shape: CardShape | None = None) -> Server:
-        if not self._skills:
-            raise ConfigurationError(f"{self.name} has no skill; decorate a function with @agent.skill")
-        if len(self._skills) > 1 and self._router is None:
-            names = ", ".join(self._skills)
-            raise ConfigurationError(
-                f"{self.name} has several skills ({names}); decorate a function with @agent.router that picks one "
-                "for each new task"
-            )
+        check_skills(self.name, self._skills, self._router)
         executor = SkillExecutor(self._skills, self._router, self._input_modes)
         settings = msgspec.structs.replace(self._settings, card_shape=card_shape or self._settings.card_shape)
         return Server(executor, self.card, store, settings, self._live)

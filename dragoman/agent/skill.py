@@ -21,7 +21,7 @@ from dragoman.ports.agent import Policy
 from dragoman.types.card import AgentSkill
 from dragoman.types.content import Message, Part
 
-__all__ = ["Form", "Skill", "check_modes"]
+__all__ = ["Form", "Skill", "check_modes", "check_skills"]
 
 Handler = Callable[..., Any]
 
@@ -170,6 +170,17 @@ def _decoded_by_pydantic(kind: Any, data: Any, path: str) -> Any:
 
 def _mismatch(kind: Any, violations: list[FieldViolation]) -> InvalidParamsError:
     return InvalidParamsError(f"The data does not fit {kind.__name__}", violations=violations)
+
+
+def check_skills(agent: str, skills: Mapping[str, Skill], router: Skill | None) -> None:
+    """Raises `ConfigurationError` if the agent of this name has no skill, or nothing that picks one of several."""
+    if not skills:
+        raise ConfigurationError(f"{agent} has no skill; decorate a function with @agent.skill")
+    if len(skills) > 1 and router is None:
+        raise ConfigurationError(
+            f"{agent} has several skills ({', '.join(skills)}); decorate a function with @agent.router that picks one "
+            "for each new task"
+        )
 
 
 def check_modes(message: Message, modes: Sequence[str]) -> None:

@@ -2,11 +2,15 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
 from dragoman.errors import ConfigurationError
+from dragoman.push.attempt import Attempt
+
+if TYPE_CHECKING:
+    from dragoman.push.signer import WebhookSigner
 
 __all__ = ["PushEvent", "PushOptions", "Retry"]
 
@@ -65,9 +69,9 @@ class PushOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The secret that configurations are encrypted with in the store. Default: a key that is made once and kept in a
     file of its own beside the store's; for a store in memory, as long as the process.
     """
-    signing: Any = None
+    signing: "WebhookSigner | None" = None
     """Signs each delivery."""
-    on_attempt: Callable[[Any], None] | None = None
+    on_attempt: Callable[[Attempt], None] | None = None
     """Told of each attempt, after it; must be quick. What it raises is logged."""
     max_per_task: int = 16
     """How many configurations a task may have."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from dragoman.errors import ConfigurationError
-from dragoman.ports.tasks import TaskStore
+from dragoman.ports.store import Store
 
 __all__ = ["file_of", "open_store"]
 
@@ -20,7 +20,7 @@ def file_of(place: str) -> Path:
     return Path(open_store(place, owner="").description if place.startswith("sqlite:") else place)
 
 
-def open_store(url: str, *, owner: str) -> TaskStore:
+def open_store(url: str, *, owner: str) -> Store:
     """The store that a URL names, not opened yet; `owner` is the agent's name.
 
     `sqlite:` URLs take `?synchronous=full` (the default), `normal` or `off`.
