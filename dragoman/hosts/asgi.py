@@ -15,6 +15,7 @@ from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.grpc.host import GRPC, GrpcHost
 from dragoman.hosts.grpc.services import GrpcServices
+from dragoman.hosts.keys import KEYS_PATH, KeyPublisher
 from dragoman.hosts.mounting import mount_on
 from dragoman.hosts.origin import Proxies, base_url
 from dragoman.hosts.probes import PROBE_PATHS, Probes
@@ -39,6 +40,7 @@ class Application:
         negotiator: Negotiator,
         cards: CardPublisher,
         *,
+        keys: KeyPublisher | None = None,
         proxies: Proxies,
         bindings: Sequence[Binding],
         grpc_services: Sequence[str] = (),
@@ -51,6 +53,7 @@ class Application:
         self._calls = Calls(service, negotiator, activated, first)
         self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes)
         self._cards = cards
+        self._keys = keys
         self._probes = Probes(service, first)
         self._proxies = proxies
         self._bindings = tuple(bindings)
@@ -87,6 +90,9 @@ class Application:
         if path in CARD_PATHS:
             reply = self._cards.reply(scope["method"], headers, base_url(scope, headers, self._proxies))
             await _write(reply, send)
+            return
+        if path == KEYS_PATH and self._keys is not None:
+            await _write(self._keys.reply(scope["method"], headers), send)
             return
         if path in PROBE_PATHS:
             await _write(await self._probes.reply(scope["method"], path), send)

@@ -8,10 +8,16 @@ from email.utils import format_datetime, parsedate_to_datetime
 from dragoman.dialects.base import HttpReply
 from dragoman.types.card import AgentCard
 
-__all__ = ["CardPublisher"]
+__all__ = ["MAX_AGE", "CardPublisher", "has_tag"]
 
 MAX_AGE = 300
+"""Seconds."""
 CACHED_BASES = 64
+
+
+def has_tag(tags: str, etag: str) -> bool:
+    """Whether the caller has what has this tag, by the `If-None-Match` that it sends."""
+    return tags.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in tags.split(",")]
 
 
 class CardPublisher:
@@ -57,7 +63,7 @@ class CardPublisher:
         """Whether the caller's copy is current; If-None-Match goes before the date (RFC 9110 section 13.2.2)."""
         tags = headers.get("if-none-match")
         if tags is not None:
-            return tags.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in tags.split(",")]
+            return has_tag(tags, etag)
         date = headers.get("if-modified-since")
         if date is None:
             return False

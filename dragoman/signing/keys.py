@@ -23,8 +23,8 @@ Algorithm = Literal["ES256", "EdDSA", "RS256"]
 ALGORITHMS: tuple[Algorithm, ...] = ("ES256", "EdDSA", "RS256")
 """ECDSA on P-256, Ed25519, and RSA (PKCS 1 v1.5, 2,048 bits or more), each with SHA-256 or its own hash."""
 
-LEAD = 3_600.0
-"""Seconds that a new key is published before it signs: more than anybody keeps the key set."""
+LEAD = 7_200.0
+"""Seconds that a new key is published before it signs: longer than anybody is expected to keep a key set."""
 OVERLAP = 86_400.0
 """Seconds that a key stays published after the next one has begun to sign."""
 NEW_RSA_BITS = 2048

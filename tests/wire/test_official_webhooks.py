@@ -23,7 +23,7 @@ DIALECTS = {
 }
 """In which dialect each posts."""
 MEDIA_TYPES = {"1.0/JSONRPC": "application/a2a+json", "0.3/JSONRPC": "application/json"}
-KINDS = {
+KINDS: dict[str, type[Any]] = {
     "task": types.Task,
     "statusUpdate": types.TaskStatusUpdateEvent,
     "artifactUpdate": types.TaskArtifactUpdateEvent,
@@ -48,9 +48,13 @@ def test_what_they_post_is_read(peer: str, request_: dict[str, Any]) -> None:
     body = json.loads(request_["body"])
     event = read_push(request_["body"].encode(), request_["headers"]["content-type"])
     name = "task" if "kind" in body else next(iter(body))
-    assert type(event) is KINDS[name]
+    assert isinstance(event, KINDS[name])
     told = body if "kind" in body else body[name]
-    assert (event.id if isinstance(event, types.Task) else event.task_id) == (told.get("taskId") or told["id"])  # type: ignore[union-attr]  # nobody has posted a message
+    assert _about(event) == (told.get("taskId") or told["id"])
+
+
+def _about(event: types.StreamEvent) -> str | None:
+    return event.id if isinstance(event, types.Task) else event.task_id
 
 
 @each_posted

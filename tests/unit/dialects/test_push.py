@@ -105,9 +105,11 @@ def test_each_line_has_its_own_form() -> None:
     assert (task["kind"], task["id"], task["history"][0]["kind"]) == ("task", "t-1", "message")
 
 
-@pytest.mark.parametrize("kind", ["message", "status-update", "artifact-update", "task"])
-def test_bare_events_of_0_3_are_told_by_their_kind(kind: str) -> None:
-    event = dict(zip(("task", "message", "status-update", "artifact-update"), EVENTS.values(), strict=True))[kind]
+@pytest.mark.parametrize(
+    ("kind", "event"),
+    list(zip(("task", "message", "status-update", "artifact-update"), EVENTS.values(), strict=True)),
+)
+def test_bare_events_of_0_3_are_told_by_their_kind(kind: str, event: types.StreamEvent) -> None:
     assert _members("0.3/JSONRPC", event)["kind"] == kind
     assert type(read_push(write_push("0.3/JSONRPC", event)[1], "application/json")) is type(event)
 
