@@ -1,14 +1,11 @@
 """The event bus within one process and one event loop."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-import msgspec
-
+from dragoman.core.weight import weight
 from dragoman.ports.bus import Hint
 from dragoman.ports.tasks import Entry
-from dragoman.types.content import Message, Part
-from dragoman.types.events import TaskStatusUpdateEvent
 
 __all__ = ["MAILBOX_BYTES", "MAILBOX_ENTRIES", "Mailbox", "MemoryBus"]
 
@@ -17,9 +14,6 @@ MAILBOX_ENTRIES = 256
 
 MAILBOX_BYTES = 1_000_000
 """How much a mailbox holds before it overflows, as estimated."""
-
-_ENTRY_BYTES = 400
-_PART_BYTES = 100
 
 
 class MemoryBus:
@@ -34,7 +28,7 @@ class MemoryBus:
             heard(hint)
         readers = self._readers.get(hint.task_id)
         if readers and hint.entries:
-            size = sum(map(_estimate, hint.entries))
+            size = sum([weight(entry.event, entry.received) for entry in hint.entries])
             for reader in readers:
                 reader.put(hint.entries, size)
 
@@ -107,28 +101,3 @@ class Mailbox:
         self._closed = True
         self._bus.leave(self)
         self.nudge()
-
-
-def _estimate(entry: Entry) -> int:
-    event = entry.event
-    if isinstance(event, TaskStatusUpdateEvent):
-        size = _message_size(event.status.message)
-    else:
-        size = _parts_size(event.artifact.parts)
-    return _ENTRY_BYTES + size + _message_size(entry.received)
-
-
-def _message_size(message: Message | None) -> int:
-    return 0 if message is None else _parts_size(message.parts)
-
-
-def _parts_size(parts: Iterable[Part]) -> int:
-    return sum(_PART_BYTES + _part_size(part) for part in parts)
-
-
-def _part_size(part: Part) -> int:
-    if part.text is not None:
-        return len(part.text)
-    if part.base64 is not None:
-        return len(part.base64)
-    return 0 if part.data is msgspec.UNSET else len(msgspec.json.encode(part.data))

@@ -25,7 +25,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     attempts: int
     """Which attempt of this delivery it was, from 1."""
     age: float
-    """Seconds for which the configuration has been behind, as far as this process knows: what is queued is not older."""
+    """Seconds for which the configuration has been behind, as far as this process knows."""
 
 
 class OriginState(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -15,9 +15,9 @@ from dragoman.errors import (
 )
 from dragoman.ports.call import CallContext, Scope
 from dragoman.ports.push import Deliveries, NewPush, Push
+from dragoman.ports.store import Store
 from dragoman.ports.webhook import WebhookClient
 from dragoman.ports.world import Ids
-from dragoman.push.delivery import Tasks
 from dragoman.push.members import check_members, origin_of
 from dragoman.push.seal import Seal, SealBroken
 from dragoman.push.verdicts import Verdicts
@@ -44,7 +44,7 @@ class Configurations:
 
     def __init__(
         self,
-        store: Tasks,
+        store: Store,
         client: WebhookClient,
         seal: Seal,
         deliveries: Deliveries,

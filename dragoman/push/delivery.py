@@ -4,11 +4,10 @@ from datetime import datetime
 from typing import Protocol
 
 from dragoman.errors import DragomanError
-from dragoman.ports.push import Push, PushStore
-from dragoman.ports.tasks import TaskStore
+from dragoman.ports.push import Push
 from dragoman.types.events import StreamEvent
 
-__all__ = ["Delivery", "PreparePush", "Tasks", "Undeliverable"]
+__all__ = ["Delivery", "PreparePush", "Undeliverable"]
 
 
 class Undeliverable(DragomanError):
@@ -40,7 +39,3 @@ class PreparePush(Protocol):
             Undeliverable: the configuration cannot be read any more.
         """
         ...
-
-
-class Tasks(TaskStore, PushStore, Protocol):
-    """A store that keeps tasks and their configurations."""
