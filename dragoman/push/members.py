@@ -29,6 +29,8 @@ def check_members(config: TaskPushNotificationConfig, where: str) -> None:
 def _wrong(config: TaskPushNotificationConfig) -> Iterator[tuple[str, str]]:
     if len(config.url) > LONGEST:
         yield "url", f"is longer than {LONGEST} characters"
+    elif not _has_origin(config.url):
+        yield "url", "is no URL"
     if config.id and (len(config.id) > LONGEST_ID or not _fits_id(config.id)):
         yield "id", f"must be at most {LONGEST_ID} visible characters of ASCII"
     if config.token and not _sendable(config.token):
@@ -48,8 +50,19 @@ def _sendable(value: str) -> bool:
     return len(value) <= LONGEST and _fits_value(value) is not None
 
 
+def _has_origin(url: str) -> bool:
+    try:
+        return bool(origin_of(url))
+    except ValueError:
+        return False
+
+
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL in one spelling; the default port is left out."""
+    """Scheme, host and port of a URL in one spelling; the default port is left out.
+
+    Raises:
+        ValueError: it is no URL.
+    """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
