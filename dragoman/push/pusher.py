@@ -124,7 +124,7 @@ class Pusher:
         """
         if not self._running:
             return
-        await self._turns.rest(self._loop.time() + grace)
+        await self._turns.quiet(self._loop.time() + grace)
         running, self._running = self._running, ()
         if self._unlisten is not None:
             self._unlisten()

@@ -70,7 +70,7 @@ class Turns:
             self._begun()
             await self._wake.wait()
 
-    async def rest(self, until: float) -> None:
+    async def quiet(self, until: float) -> None:
         """Waits until nothing is under way or due, or until that time of the event loop."""
         while self.due and (left := until - self._loop.time()) > 0:
             if self._jobs:
