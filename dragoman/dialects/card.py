@@ -5,6 +5,7 @@ those of 0.3 beside them. The names of the two are disjoint, but for security sc
 name and in `type`, and for skills.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -14,7 +15,7 @@ from dragoman.dialects.v0_3 import card as v0_3
 from dragoman.dialects.v1_0 import card as v1_0
 from dragoman.types.card import AgentCard
 
-__all__ = ["CARD_SHAPES", "CardShape", "decode_card", "encode_card"]
+__all__ = ["CARD_SHAPES", "CardShape", "card_members", "decode_card", "encode_card", "stated_members"]
 
 CardShape = Literal["everyone", "strict-1.0"]
 """Whether members of 0.3 may stand in the card; `strict-1.0` is for readers that refuse what 1.0 does not have."""
@@ -23,6 +24,9 @@ CARD_SHAPES: tuple[CardShape, ...] = get_args(CardShape)
 _OLDER = "0.3"
 
 _codec = Codec(v1_0.AgentCard, v1_0.read_card, v1_0.write_card, shape=v1_0.upgraded, plain=False)
+_stated: Codec[v1_0.AgentCard, v1_0.AgentCard] = Codec(
+    v1_0.AgentCard, lambda card: card, lambda card: card, plain=False
+)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -57,3 +61,25 @@ def decode_card(body: bytes) -> AgentCard:
         ReplyMalformed: a member is wrong, or there is no name, or no address to call; says which.
     """
     return _codec.decode(body)
+
+
+def card_members(card: AgentCard) -> dict[str, Any]:
+    """The members of 1.0 of the card, as JSON."""
+    members: dict[str, Any] = msgspec.json.decode(_encode(_codec.write(card)))
+    return members
+
+
+def stated_members(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card's JSON states by the schema of 1.0, with the presence that section 8.4.1 asks for.
+
+    Required members are there, even if empty; `optional` ones if they are stated, whatever they say; others unless they
+    have the default. What the schema does not know is left out, members of 0.3 too; `params` and `header` stay whole.
+
+    Raises:
+        ReplyMalformed: a member is wrong; says which.
+    """
+    whole = dict(card)
+    if whole.get("capabilities") is None:
+        whole["capabilities"] = {}
+    members: dict[str, Any] = msgspec.to_builtins(_stated.convert(whole))
+    return members
