@@ -40,9 +40,9 @@ class PushState(enum.Enum):
 class NewPush(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A configuration to be stored.
 
-    `task_id` is empty for the one that waits for a direct answer, which is then in `answer`. `cursor` is the number of
-    the last event that is not to be delivered: 0 delivers the creation too, for which `opened` says the status that the
-    task had then; None stands for the event that is the last when it is stored.
+    `task_id` is empty for the one that delivers a direct answer, which is then in `answer`, and only then. `cursor` is
+    the number of the last event that is not to be delivered: 0 delivers the creation too, for which `opened` says the
+    status that the task had then; None stands for the event that is the last when it is stored.
     """
 
     task_id: str
@@ -108,7 +108,8 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class PushMove(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One atomic change of one configuration under its epoch. It replaces all that it names.
 
-    `claim` raises the epoch by one and makes the configuration the `worker`'s. `letter` is added to its dead letters.
+    `claim` raises the epoch by one and makes the configuration the `worker`'s, if one is given. `letter` is added to
+    its dead letters.
     """
 
     n: int
@@ -126,23 +127,27 @@ class PushMove(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PushStore(Protocol):
-    """Keeps configurations beside the tasks, in the same transactions: a `NewTask` brings its own. Promises as
-    `TaskStore`; what belongs to a task goes with it. Logs, and tasks that have ended, are not pruned while a live
-    configuration is behind.
+    """Keeps configurations beside the tasks, in the same transactions: a `NewTask` brings its own, to be stored with
+    it or not at all. Promises as `TaskStore`; what belongs to a task goes with it. Logs, and tasks that have ended, are
+    not pruned while a live configuration is behind. A direct answer belongs to no task: it goes when all of its
+    principal's is erased, and one that was given up is pruned with the logs of its time.
     """
 
     async def put_push(self, new: NewPush) -> Push:
         """Stores a configuration. One with the same task and id is replaced under a new epoch: a live one keeps its
         cursor, a dead one lives again and has its next delivery `whole`, and one that has ended begins at the task's
-        last event.
+        last event; nothing has failed then. A direct answer replaces nothing.
 
         Raises:
             Fenced: the task does not exist for this scope.
+            ValueError: it is neither of a task nor of a direct answer, or of both.
         """
         ...
 
     async def get_push(self, task_id: str, scope: Scope, config_id: str) -> Push | None:
-        """The configuration, or None if it, or its task, does not exist for this scope."""
+        """The configuration, or None if it, or its task, does not exist for this scope. With an empty task id, the last
+        one of this scope with this id that delivers a direct answer.
+        """
         ...
 
     async def page_pushes(self, task_id: str, scope: Scope, *, after: int, limit: int) -> tuple[Push, ...]:

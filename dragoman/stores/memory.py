@@ -187,9 +187,14 @@ class MemoryStore:
         now = self._clock.now()
         expired = self._keys.expire(now)
         logs, tasks = _until(now, logs_after), _until(now, tasks_after)
-        old = [] if tasks is None else self._ended(BEGINNING, tasks)[:limit]
-        self._remove([task_id for _, task_id in old])
-        return expired + len(old) + (0 if logs is None else self._cut(logs, limit - len(old)))
+        ended = () if tasks is None else self._ended(BEGINNING, tasks)
+        old = [task_id for _, task_id in ended if not self._pushes.behind(task_id)][:limit]
+        self._remove(old)
+        gone = len(old)
+        if logs is not None:
+            gone += self._pushes.prune(logs[0], limit - gone)
+            gone += self._cut(logs, limit - gone)
+        return expired + gone
 
     def _cut(self, until: Position, limit: int) -> int:
         """Clears logs, those that ended first at first. The mark goes back where a clock had run ahead."""

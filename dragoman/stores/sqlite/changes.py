@@ -60,7 +60,8 @@ class Create:
         if new.key is not None:
             claim(heads, wave, scope, new.key, self._now, task_id=task.id)
         n = heads.next_number()
-        heads.stage(task.id, Head(n, scope.tenant, scope.principal, task.state, 1, 1))
+        pushed = self._push is not None
+        heads.stage(task.id, Head(n, scope.tenant, scope.principal, task.state, 1, 1, pushed=pushed))
         state, time = task.state.value, self._status_at
         row: Row = (
             n, task.id, scope.tenant, scope.principal, task.context_id, new.skill, 1, self._start, new.start.trace,
