@@ -21,7 +21,7 @@ from dragoman.outbound.resolving import Resolver
 from dragoman.outbound.url import Target
 from dragoman.ports.webhook import AddressRefused, Answer, Undelivered
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "bound_for", "url_of"]
 
 KEEP_ALIVE = 4.0
 """Seconds that a connection may be idle. Less than the five after which common servers drop it: what is sent into a
@@ -39,7 +39,7 @@ RESERVED = frozenset(
 )
 OK = 200
 
-_bound_for: ContextVar[Target] = ContextVar("bound_for")
+bound_for: ContextVar[Target] = ContextVar("bound_for")
 """Where the call under way goes: aiohttp tells its resolver and its sockets less than the policy needs."""
 
 
@@ -67,7 +67,7 @@ class Pool:
             connector=aiohttp.TCPConnector(
                 resolver=_Checked(resolver),
                 use_dns_cache=False,
-                socket_factory=self._socket,
+                socket_factory=self.socket_to,
                 ssl=True if tls is None else tls,
                 limit=0,
                 keepalive_timeout=KEEP_ALIVE,
@@ -134,7 +134,7 @@ class Pool:
             raise Undelivered("A header is one that HTTP itself says")
         place = self._places.get(url) or self._place(url)
         response: aiohttp.ClientResponse | None = None
-        token = _bound_for.set(place.target)
+        token = bound_for.set(place.target)
         self._calls += 1
         try:
             async with asyncio.timeout(self._timeout) as limit:
@@ -143,7 +143,7 @@ class Pool:
                 )
                 yield response, limit
         finally:
-            _bound_for.reset(token)
+            bound_for.reset(token)
             if response is not None:
                 response.close()
             self._calls -= 1
@@ -155,13 +155,13 @@ class Pool:
         target = self._policy.target(url)
         if len(self._places) >= MOST_PLACES:
             self._places.clear()
-        place = self._places[url] = _Place(target, _called(target))
+        place = self._places[url] = _Place(target, url_of(target))
         return place
 
-    def _socket(self, info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
+    def socket_to(self, info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
         """The last look at where a connection goes, whatever has led to it."""
         family, kind, protocol, _, (address, port, *_) = info
-        target = _bound_for.get()
+        target = bound_for.get()
         if port != target.port:
             raise _Barred(f"Port {port} was not asked for")
         try:
@@ -191,7 +191,7 @@ class _Checked(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        target = _bound_for.get()
+        target = bound_for.get()
         if (host, port) != (target.host, target.port):
             raise AddressRefused(f"{host} was not asked for")
         found = await self._resolver.addresses(target)
@@ -203,7 +203,7 @@ class _Checked(AbstractResolver):
         """Nothing to give back."""
 
 
-def _called(target: Target) -> URL:
+def url_of(target: Target) -> URL:
     """The target as aiohttp takes it.
 
     Raises:

@@ -36,7 +36,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """A name in lower case and ASCII without a dot at its end, or an address in its shortest form without brackets."""
     port: int
     path: str
-    """Path and query as they were given; begins with a slash."""
+    """Path and query as they were given, an empty query left out; begins with a slash."""
     address: Address | None
     """The host, if it is an address."""
 
@@ -72,9 +72,10 @@ def read_url(url: str) -> Target:
     scheme = scheme.lower()
     text, port = split_port(authority)
     host, address = read_host(text)
-    slash = "" if path.startswith("/") else "/"
+    path, _, query = path.partition("?")
+    path = f"{path or '/'}?{query}" if query else path or "/"
     port = DEFAULT_PORTS[scheme] if port is None else port
-    return Target(scheme=scheme, host=host, port=port, path=slash + path, address=address)
+    return Target(scheme=scheme, host=host, port=port, path=path, address=address)
 
 
 def split_port(authority: str) -> tuple[str, int | None]:
@@ -83,7 +84,7 @@ def split_port(authority: str) -> tuple[str, int | None]:
     Raises:
         AddressRefused: what stands behind a colon is no port.
     """
-    end = authority.rfind("]") + 1 if authority.startswith("[") else 0
+    end = (authority.rfind("]") + 1 or len(authority)) if authority.startswith("[") else 0
     colon = authority.find(":", end)
     if colon == -1:
         return authority, None
