@@ -7,6 +7,7 @@ from dragoman.client.content import Content, ReplyOptions, SendOptions, WaitOpti
 from dragoman.client.discovery import CardCache, CardInvalid, CardNotFound, NoUsableInterface
 from dragoman.client.local import InProcess, LocalChannel, LocalService
 from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed, TaskUnfinished
+from dragoman.client.signatures import CardNotVerified, CardSignatures
 from dragoman.client.task import TaskHandle
 from dragoman.client.transport import AiohttpTransport, HttpResponse, HttpTransport
 
@@ -17,6 +18,8 @@ __all__ = [
     "CardCache",
     "CardInvalid",
     "CardNotFound",
+    "CardNotVerified",
+    "CardSignatures",
     "Channel",
     "ChannelFactory",
     "ChannelOptions",

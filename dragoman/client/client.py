@@ -31,6 +31,7 @@ from dragoman.types.requests import CancelTaskRequest, GetTaskRequest, SendMessa
 from dragoman.types.task import Task
 
 if TYPE_CHECKING:
+    from dragoman.cards.verdict import CardVerdict
     from dragoman.client.receiver import OnEvent, Receiver, ReceiverLimits, Signature
 
 __all__ = ["Client"]
@@ -70,6 +71,11 @@ class Client(Operations):
     async def card(self) -> AgentCard:
         """The agent's card: the extended one, once that was fetched; asked for again when its time has passed."""
         return self._extended if self._extended is not None else await self._link.card()
+
+    @property
+    def card_verdict(self) -> "CardVerdict | None":
+        """What the signatures of the agent's card show; None before the card was needed, and if they are ignored."""
+        return self._link.verdict
 
     async def ask(self, content: Content, **options: Unpack[SendOptions]) -> str:
         """Sends, waits as long as it takes, over however many connections, and gives the text of the answer.

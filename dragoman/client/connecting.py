@@ -5,6 +5,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,12 +16,16 @@ from dragoman.client.http import HttpChannel
 from dragoman.client.link import LocalLink, RemoteLink, declares_reliable
 from dragoman.client.local import InProcess
 from dragoman.client.route import Route
+from dragoman.client.signatures import CardDocument, CardJudge, CardSignatures
 from dragoman.client.transport import AiohttpTransport, HttpTransport
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.every import every_dialect, version_of
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import ServiceParameters
+
+if TYPE_CHECKING:
+    from dragoman.cards.keys import CardKeys
 
 __all__ = ["SPOKEN", "AgentReference", "connect"]
 
@@ -49,6 +54,8 @@ def connect(
     channels: Mapping[str, ChannelFactory] | None = None,
     http: HttpTransport | None = None,
     cards: CardCache | None = None,
+    card_signatures: CardSignatures = "report",
+    card_keys: "CardKeys | None" = None,
 ) -> Client:
     """A client of one agent; nothing is sent before the first call.
 
@@ -70,6 +77,11 @@ def connect(
         channels: makers of channels for custom bindings, by the binding's name or URI.
         http: sends the HTTP requests instead of aiohttp; stays the caller's to close, and has its own time-outs.
         cards: remembers cards over several clients that send the same headers.
+        card_signatures: `report` verifies signatures that are there: `Client.card_verdict` says what they show, and a
+            card that was changed after it was signed is logged as a warning. `require` takes no card that is not
+            verified, the extended one included: calls raise `CardNotVerified`. Of a verified card only what was signed
+            is used. `ignore` looks at none.
+        card_keys: the keys that signatures are verified with; without them none can be.
     """
     named = {name.lower(): value for name, value in (headers or {}).items()}
     if isinstance(agent, InProcess):
@@ -100,17 +112,18 @@ def connect(
     # An agent of several generations may answer with the card of the one that is asked for.
     asked = PREFERRED if versions is None or PREFERRED in map(minor, versions) else minor(versions[0])
     source = _source(agent, transport, cards or CardCache(), {"a2a-version": asked, **named})
-    link = RemoteLink(source, plan, None if http else transport)
+    link = RemoteLink(source, plan, None if http else transport, partial(CardJudge, card_signatures, card_keys))
     return Client(link, poll_interval=poll_interval, patience=idle_timeout)
 
 
 def _source(
     agent: str | os.PathLike[str] | AgentCard, transport: HttpTransport, cache: CardCache, headers: Mapping[str, str]
-) -> Callable[[float], Awaitable[AgentCard]]:
+) -> Callable[[float], Awaitable[CardDocument]]:
     if isinstance(agent, AgentCard):
+        document = CardDocument(agent)
 
-        async def given(tolerance: float) -> AgentCard:  # noqa: ARG001 -- it does not age
-            return agent
+        async def given(tolerance: float) -> CardDocument:  # noqa: ARG001 -- it does not age
+            return document
 
         return given
     place = locate(agent) if isinstance(agent, str) else Path(agent)

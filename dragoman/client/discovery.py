@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from dragoman.client.signatures import CardDocument
 from dragoman.client.transport import HttpResponse, HttpTransport, following, read
 from dragoman.dialects.card import decode_card
 from dragoman.errors import ConfigurationError, DragomanError, ReplyMalformed, TransportError
@@ -159,7 +160,7 @@ def minor(version: str) -> str:
 
 
 class _Entry(msgspec.Struct):
-    card: AgentCard
+    document: CardDocument
     etag: str
     seen: float
     fresh_until: float
@@ -175,19 +176,19 @@ class CardCache:
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
 
-    def fresh(self, urls: Iterable[str], tolerance: float = 0.0) -> AgentCard | None:
+    def fresh(self, urls: Iterable[str], tolerance: float = 0.0) -> CardDocument | None:
         """The first card among these that needs no request: within its time, or seen less than `tolerance` ago."""
         now = self._clock()
         for entry in self._known(urls):
             if now < max(entry.fresh_until, entry.seen + tolerance):
-                return entry.card
+                return entry.document
         return None
 
-    def stale(self, urls: Iterable[str]) -> AgentCard | None:
+    def stale(self, urls: Iterable[str]) -> CardDocument | None:
         """The first card among these, however old, for when the agent cannot be asked; it counts as seen now."""
         for entry in self._known(urls):
             entry.seen = self._clock()
-            return entry.card
+            return entry.document
         return None
 
     def condition(self, url: str) -> dict[str, str]:
@@ -195,15 +196,15 @@ class CardCache:
         entry = self._entries.get(url)
         return {"if-none-match": entry.etag} if entry is not None and entry.etag else {}
 
-    def renew(self, url: str, headers: Mapping[str, str]) -> AgentCard:
+    def renew(self, url: str, headers: Mapping[str, str]) -> CardDocument:
         """The card that the agent says has not changed."""
-        card, etag = self._entries[url].card, self._entries[url].etag
-        return self.keep(url, card, {"etag": etag, **headers})
+        document, etag = self._entries[url].document, self._entries[url].etag
+        return self.keep(url, document, {"etag": etag, **headers})
 
-    def keep(self, url: str, card: AgentCard, headers: Mapping[str, str]) -> AgentCard:
+    def keep(self, url: str, document: CardDocument, headers: Mapping[str, str]) -> CardDocument:
         now = self._clock()
-        self._entries[url] = _Entry(card, headers.get("etag", ""), now, now + _max_age(headers))
-        return card
+        self._entries[url] = _Entry(document, headers.get("etag", ""), now, now + _max_age(headers))
+        return document
 
     def _known(self, urls: Iterable[str]) -> Iterator[_Entry]:
         return (self._entries[url] for url in urls if url in self._entries)
@@ -227,11 +228,11 @@ class CardSource:
         self._transport = transport
         self._cache = cache
         self._headers = {"accept": "application/json", **headers}
-        self._read: AgentCard | None = None
+        self._read: CardDocument | None = None
         self._asking = asyncio.Lock()
 
-    async def card(self, tolerance: float = 0.0) -> AgentCard:
-        """The card, fetched unless it is fresh.
+    async def card(self, tolerance: float = 0.0) -> CardDocument:
+        """The card, fetched unless it is fresh; the same object as long as it is the same.
 
         With a tolerance, in seconds, a card seen that short a time ago will do, and any that was seen if the agent
         does not give it now.
@@ -249,7 +250,7 @@ class CardSource:
             kept = self._cache.fresh(self._place, tolerance)
             return kept if kept is not None else await self._renewed(self._place, tolerance)
 
-    async def _renewed(self, urls: tuple[str, ...], tolerance: float) -> AgentCard:
+    async def _renewed(self, urls: tuple[str, ...], tolerance: float) -> CardDocument:
         try:
             return await self._fetch(urls)
         except TransportError:
@@ -258,7 +259,7 @@ class CardSource:
                 raise
             return seen
 
-    async def _fetch(self, urls: tuple[str, ...]) -> AgentCard:
+    async def _fetch(self, urls: tuple[str, ...]) -> CardDocument:
         failure: CardNotFound | ReplyMalformed | None = None
         for url in urls:
             try:
@@ -272,7 +273,7 @@ class CardSource:
         assert failure is not None
         raise failure
 
-    async def _asked(self, url: str) -> AgentCard:
+    async def _asked(self, url: str) -> CardDocument:
         headers = {**self._headers, **self._cache.condition(url)}
         async with following(self._transport, "GET", url, headers) as response:
             if response.status == NOT_MODIFIED:
@@ -280,21 +281,21 @@ class CardSource:
             return self._cache.keep(url, await _received(url, response), response.headers)
 
 
-async def _received(url: str, response: HttpResponse) -> AgentCard:
+async def _received(url: str, response: HttpResponse) -> CardDocument:
     if response.status != OK:
         raise CardNotFound(f"No agent card at {url} (status {response.status})", response.status)
     return _decoded(await read(response, MAX_CARD), url)
 
 
-def _from_file(path: Path) -> AgentCard:
+def _from_file(path: Path) -> CardDocument:
     try:
         return _decoded(path.read_bytes(), str(path))
     except OSError as error:
         raise CardNotFound(f"No agent card in {path}: {error.strerror}") from error
 
 
-def _decoded(body: bytes, place: str) -> AgentCard:
+def _decoded(body: bytes, place: str) -> CardDocument:
     try:
-        return decode_card(body)
+        return CardDocument(decode_card(body), body)
     except DragomanError as error:
         raise CardInvalid(f"{place} is not an agent card: {error}", body[:200].decode("utf-8", "replace")) from error

@@ -3,16 +3,20 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from dragoman.client.channel import Channel
 from dragoman.client.local import InProcess, LocalChannel, LocalService
 from dragoman.client.route import Route
+from dragoman.client.signatures import CardDocument, CardJudge
 from dragoman.client.transport import HttpTransport
 from dragoman.errors import ConfigurationError
 from dragoman.types.card import AgentCard
 from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import ServiceParameters
+
+if TYPE_CHECKING:
+    from dragoman.cards.verdict import CardVerdict
 
 __all__ = ["CARD_TOLERANCE", "Link", "LocalLink", "RemoteLink", "declares_reliable"]
 
@@ -37,6 +41,15 @@ class Link(Protocol):
         """The agent's card; with a tolerance, in seconds, one seen that short a time ago."""
         ...
 
+    async def extended(self, card: AgentCard) -> AgentCard:
+        """The extended card, once it was fetched, as far as its signatures allow to go by it."""
+        ...
+
+    @property
+    def verdict(self) -> "CardVerdict | None":
+        """What the signatures of the card show, of the extended one once it was fetched; None if nobody has looked."""
+        ...
+
     async def channel(self) -> Channel: ...
 
     async def repeatable(self) -> bool:
@@ -51,17 +64,20 @@ class RemoteLink:
         source: gives the card, as fresh as caching rules ask, with a tolerance in seconds.
         plan: chooses the interfaces of a card.
         transport: closed with the link, unless it is the caller's own (None).
+        judge: makes what says which cards are gone by.
     """
 
     def __init__(
         self,
-        source: Callable[[float], Awaitable[AgentCard]],
+        source: Callable[[float], Awaitable[CardDocument]],
         plan: Callable[[AgentCard], Route],
         transport: HttpTransport | None,
+        judge: Callable[[], CardJudge],
     ) -> None:
         self._source = source
         self._plan = plan
         self._transport = transport
+        self._judge, self._judge_of_extended = judge(), judge()
         self._planned: AgentCard | None = None
         self._routes: list[Route] = []
 
@@ -77,10 +93,17 @@ class RemoteLink:
             await self._transport.aclose()
 
     async def card(self, tolerance: float = 0.0) -> AgentCard:
-        return await self._source(tolerance)
+        return await self._judge.accepted(await self._source(tolerance))
+
+    async def extended(self, card: AgentCard) -> AgentCard:
+        return await self._judge_of_extended.accepted(CardDocument(card))
+
+    @property
+    def verdict(self) -> "CardVerdict | None":
+        return self._judge_of_extended.verdict or self._judge.verdict
 
     async def channel(self) -> Channel:
-        card = await self._source(CARD_TOLERANCE)
+        card = await self.card(CARD_TOLERANCE)
         if card is not self._planned and card != self._planned:
             # Streams may still run over the earlier routes, which therefore stay until the end.
             self._routes.append(self._plan(card))
@@ -88,7 +111,7 @@ class RemoteLink:
         return self._routes[-1]
 
     async def repeatable(self) -> bool:
-        return declares_reliable(await self._source(CARD_TOLERANCE))
+        return declares_reliable(await self.card(CARD_TOLERANCE))
 
 
 class LocalLink:
@@ -114,6 +137,13 @@ class LocalLink:
 
     async def card(self, tolerance: float = 0.0) -> AgentCard:  # noqa: ARG002 -- it is always the present one
         return self._open().card()
+
+    async def extended(self, card: AgentCard) -> AgentCard:
+        return card
+
+    @property
+    def verdict(self) -> "CardVerdict | None":
+        return None
 
     async def channel(self) -> Channel:
         return LocalChannel(self._open(), self._parameters)

@@ -102,8 +102,8 @@ class Operations:
     async def get_extended_agent_card(self, request: GetExtendedAgentCardRequest | None = None) -> AgentCard:
         """The card for this caller; from now on it is the client's card (specification section 13.3)."""
         card: AgentCard = await self._call(GET_EXTENDED_AGENT_CARD, request or GetExtendedAgentCardRequest())
-        self._extended = card
-        return card
+        self._extended = await self._link.extended(card)
+        return self._extended
 
     async def _call(self, operation: Operation, request: Any) -> Any:
         await self._check(operation)

@@ -155,10 +155,10 @@ class Intake:
         if watch is not None:
             self._end(watch)
 
-    async def _hand(self, task_id: str, readers: Readers, event: StreamEvent, size: int) -> None:
+    async def _hand(self, task_id: str, readers: Readers, event: StreamEvent, size: int, seq: int | None) -> None:
         if self._on_event is not None:
             await self._on_event(event)
-        readers.put(event, size)
+        readers.put(event, size, seq)
         watch = self._watches.by_task(task_id)
         if watch is not None and state_in(event).terminal:
             self._end(watch)

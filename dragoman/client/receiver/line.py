@@ -37,7 +37,7 @@ class Line:
 
     def __init__(
         self,
-        hand: Callable[[StreamEvent, int], Awaitable[None]],
+        hand: Callable[[StreamEvent, int, int | None], Awaitable[None]],
         look: Look | None,
         patience: float,
         last: int | None = None,
@@ -67,7 +67,7 @@ class Line:
             event, reached = notice.event, notice.seq
             if self._lacks(notice):
                 event, reached = await self._made_up(notice)
-            await self._hand(event, notice.size)
+            await self._hand(event, notice.size, reached)
             self._move(event, reached)
 
     async def _reached(self, seq: int) -> None:

@@ -24,12 +24,12 @@ class Readers:
         self.state = TaskState.UNSPECIFIED
         """What was last heard of the task's state."""
 
-    def put(self, event: StreamEvent, size: int) -> None:
+    def put(self, event: StreamEvent, size: int, seq: int | None) -> None:
         heard = state_in(event)
         if heard is not TaskState.UNSPECIFIED:
             self.state = heard
         for feed in self._feeds:
-            feed.put(event, size)
+            feed.put(event, size, seq)
 
     @property
     def nothing_left(self) -> bool:

@@ -169,7 +169,8 @@ class Receiver:
                 event = None if behind else await feed.get()
                 behind = False
                 if event is None:
-                    event, _ = await looked(self._asked(), task_id)
+                    event, number = await looked(self._asked(), task_id)
+                    feed.skip(number)
                 yield event
                 if state_in(event).terminal:
                     return

@@ -48,16 +48,15 @@ class Route:
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
         elif scope["type"] == "http":
-            try:
-                await self._answer(scope, receive, send)
-            except _Disconnected:
-                return
+            await self._answer(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._taken(scope, receive)
+        except _Disconnected:
+            return
         except Refused as refused:
             await _write(send, refused.status, refused.why, _headers_of(refused, scope))
         except Exception:  # whatever the handler raises, the agent is to come again
