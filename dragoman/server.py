@@ -24,6 +24,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
 from dragoman.hosts.cards import CardPublisher
+from dragoman.hosts.keys import KeyPublisher
 from dragoman.hosts.origin import Proxies
 from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
@@ -197,6 +198,7 @@ class Server:
                 tenants=_first_segments(card),
             ),
             CardPublisher(self.card_at, lambda shown: encode_card(shown, settings.card_shape), since=clock.now()),
+            keys=_public_keys(settings.push, world),
             proxies=Proxies(settings.trusted_proxies),
             bindings=settings.bindings,
             grpc_services=[dialect.service for dialect in self._dialects if isinstance(dialect, GrpcBinding)],
@@ -278,6 +280,12 @@ def _pushes(options: PushOptions, store: Store, file: Path | None, world: World)
     return Configurations(
         store, client, seal, pusher, world.ids, max_per_task=options.max_per_task, named_by_task=_NAMED_BY_TASK
     )
+
+
+def _public_keys(options: PushOptions, world: World) -> KeyPublisher:
+    """The keys with which deliveries are verified, if they are signed."""
+    signer = options.signing
+    return KeyPublisher(lambda: None if signer is None else signer.key_set(world.clock.now().timestamp()))
 
 
 def _first_segments(card: AgentCard) -> list[str]:

@@ -40,7 +40,7 @@ class Application:
         negotiator: Negotiator,
         cards: CardPublisher,
         *,
-        keys: KeyPublisher | None = None,
+        keys: KeyPublisher,
         proxies: Proxies,
         bindings: Sequence[Binding],
         grpc_services: Sequence[str] = (),
@@ -91,7 +91,7 @@ class Application:
             reply = self._cards.reply(scope["method"], headers, base_url(scope, headers, self._proxies))
             await _write(reply, send)
             return
-        if path == KEYS_PATH and self._keys is not None:
+        if path == KEYS_PATH:
             await _write(self._keys.reply(scope["method"], headers), send)
             return
         if path in PROBE_PATHS:

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,15 @@ def test_the_id_that_a_file_says_counts() -> None:
     assert SigningKey.load(FIXED["ES256"] | {"kid": "mine"}).id == "mine"
 
 
+@pytest.mark.parametrize(
+    "more", [{"alg": "Ed25519"}, {"key_ops": ["sign"]}, {"use": "sig"}, {"x5t": "AA", "note": "mine"}]
+)
+def test_what_a_file_says_beside_the_key_is_not_published(more: dict[str, Any]) -> None:
+    key = SigningKey.load(FIXED["EdDSA"] | more)
+    assert key.public_jwk() == SigningKey.load(FIXED["EdDSA"]).public_jwk()
+    assert verify(key.sign(b"x"), _published(key)).payload == b"x"
+
+
 def test_a_signature_with_ed25519_is_that_of_the_standard() -> None:
     # RFC 8037 appendix A.4; its header has the algorithm alone, ours names the key too.
     signed = SigningKey.load(ED25519 | {"kid": ""}).sign(b"Example of Ed25519 signing", {"kid": "k"})
@@ -108,13 +118,16 @@ def test_what_is_public_and_what_is_shown_has_no_secret(key: SigningKey) -> None
         b"-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----",
         SigningKey.load(FIXED["ES256"]).public_jwk(),
         FIXED["ES256"] | {"alg": "ES384"},
+        FIXED["ES256"] | {"alg": "Ed25519"},
+        FIXED["ES256"] | {"alg": ["ES256"]},
+        FIXED["ES256"] | {"use": "enc"},
         FIXED["ES256"] | {"d": 5},
         EC_ON_P384,
         RSA_OF_1024_BITS,
     ],
 )
 @pytest.mark.filterwarnings("ignore:Key size:joserfc.errors.SecurityWarning")
-def test_what_is_no_private_key_to_sign_with_is_refused(text: bytes | dict[str, str]) -> None:
+def test_what_is_no_private_key_to_sign_with_is_refused(text: bytes | dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="signing"):
         SigningKey.load(text)
 

@@ -14,6 +14,7 @@ from dragoman.dialects.v1_0.jsonrpc import JsonRpc
 from dragoman.engine.service import Service
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.cards import CardPublisher
+from dragoman.hosts.keys import KeyPublisher
 from dragoman.hosts.origin import Proxies
 from dragoman.operations import Operation
 from dragoman.testing.clock import FakeClock
@@ -71,6 +72,7 @@ def application(
         service,
         Negotiator(dialects),
         CardPublisher(_card_at, encode_card, since=FakeClock().now()),
+        keys=KeyPublisher(lambda: None),
         proxies=Proxies(()),
         bindings=(),
         grpc_services=services,
