@@ -1,6 +1,7 @@
 """The executions of this process: let in, started, found, and brought to an end together."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -114,6 +115,9 @@ class Runs:
         store = self._world.store
 
         async def take() -> None:
+            # Writes to a task are done in their order: once this one is refused, what the caller began is decided.
+            with contextlib.suppress(Fenced):
+                await store.commit(msgspec.structs.replace(claim, epoch=0))
             found = await store.locate(stored.task.id)
             if found is None or found.task != stored.task:
                 # Another change was stored in its place, under the same epoch and number.

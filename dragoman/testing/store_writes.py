@@ -208,6 +208,21 @@ class WriteContract:
                 await store.commit(change)
         assert (await stored(store, story)).task == story.new.task
 
+    async def test_a_cancelled_creation_is_decided_by_the_next_write_to_its_task(self, store: TaskStore) -> None:
+        narrator = Narrator(store)
+        for waits in range(4):
+            story = narrator.story()
+            caller = asyncio.ensure_future(store.create(story.new))
+            for _ in range(waits):
+                await asyncio.sleep(0)
+            caller.cancel()
+            await asyncio.wait([caller])
+            with refused(Fenced):
+                await store.commit(Commit(task_id=story.id, epoch=0, after=0))
+            decided = await store.locate(story.id)
+            await narrator.begun()
+            assert await store.locate(story.id) == decided
+
     async def test_what_was_read_does_not_change_any_more(self, store: TaskStore) -> None:
         story = await Narrator(store).begun()
         early = await stored(store, story)

@@ -1,0 +1,76 @@
+"""Callers who leave while what they have begun is on its way to the disk."""
+
+import asyncio
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from dragoman.operations import CANCEL_TASK, SEND_MESSAGE
+from dragoman.stores.sqlite import SqliteStore
+from dragoman.testing.agent import RunOver, ScriptedAgent
+from dragoman.types.requests import CancelTaskRequest
+from dragoman.types.task import TaskState
+from tests.unit.engine.stage import Stage, bounded, send, settle, staged
+
+
+@contextmanager
+def slow_disk(path: Path) -> Generator[None]:
+    """No write is done in here; each is tried for some seconds."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("begin immediate")
+        yield
+        other.rollback()
+
+
+async def left(stage: Stage, sending: "asyncio.Task[object]") -> None:
+    """The caller leaves, and all that the engine does because of that is done."""
+    await settle()
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    for _ in range(10):
+        await stage.store.claimable(0, 1)  # as long as a read of the file takes
+
+
+@bounded
+async def test_a_task_that_is_stored_after_its_caller_has_left_runs(tmp_path: Path, agent: ScriptedAgent) -> None:
+    path = tmp_path / "tasks.db"
+    async with staged(SqliteStore(path, owner="Tested", synchronous="off"), agent) as stage:
+        with slow_disk(path):
+            await left(stage, asyncio.create_task(stage.call(SEND_MESSAGE, send())))
+        await (await agent.run()).end()
+
+
+@bounded
+async def test_an_answer_that_is_stored_after_its_caller_has_left_is_used(tmp_path: Path, agent: ScriptedAgent) -> None:
+    path = tmp_path / "tasks.db"
+    async with staged(SqliteStore(path, owner="Tested", synchronous="off"), agent) as stage:
+        task = await stage.begin()
+        with pytest.raises(RunOver):
+            await (await agent.run()).ask("Which?")
+        await stage.ended(task.id)
+        with slow_disk(path):
+            await left(stage, asyncio.create_task(stage.call(SEND_MESSAGE, send("this", task_id=task.id))))
+        run = await agent.run()
+        answer, _ = await run.ask("Which?")
+        assert answer is not None
+        assert answer.text == "this"
+        await run.end()
+        assert (await stage.ended(task.id)).state is TaskState.COMPLETED
+
+
+@bounded
+async def test_a_cancellation_that_is_stored_after_its_caller_has_left_holds(
+    tmp_path: Path, agent: ScriptedAgent
+) -> None:
+    path = tmp_path / "tasks.db"
+    async with staged(SqliteStore(path, owner="Tested", synchronous="off"), agent) as stage:
+        task = await stage.begin()
+        run = await agent.run()
+        with slow_disk(path):
+            await left(stage, asyncio.create_task(stage.call(CANCEL_TASK, CancelTaskRequest(id=task.id))))
+        assert (await stage.ended(task.id)).state is TaskState.CANCELED
+        assert run.cancelled.is_set()
