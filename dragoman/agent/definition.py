@@ -98,7 +98,7 @@ class Agent:
         input_modes: Sequence[str] | None = None,
         output_modes: Sequence[str] | None = None,
         streaming: bool = True,
-        push: bool | PushOptions = False,
+        push: bool | PushOptions = True,
         extensions: Sequence[AgentExtension] = (),
         capabilities: AgentCapabilities | None = None,
         interfaces: Sequence[AgentInterface] | None = None,

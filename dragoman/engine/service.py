@@ -294,6 +294,8 @@ class Service:
     async def erase(self, selector: Selector) -> tuple[str, ...]:
         """Stops and removes the tasks for good; returns their ids."""
         erased = await self._world.store.erase(selector)
+        if self._pushes is not None:
+            self._pushes.erased(erased)
         for task_id in erased:
             await self._exchange.runs.cancel(task_id)
         for feed in self._feeds:

@@ -6,7 +6,7 @@ raises the `epoch`, and a move under an old one is refused with `Fenced`.
 """
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -245,7 +245,7 @@ class Pushes(Protocol):
         for a message that begins something.
 
         Raises:
-            InvalidParamsError, UnsupportedOperationError: as `create` does.
+            TaskNotFoundError, InvalidParamsError, UnsupportedOperationError: as `create` does.
         """
         ...
 
@@ -261,6 +261,10 @@ class Pushes(Protocol):
 
     def stored(self, new: NewPush) -> None:
         """Has it delivered to, now that it was stored with its task."""
+        ...
+
+    def erased(self, task_ids: Sequence[str]) -> None:
+        """Says that these tasks are gone, and their configurations with them."""
         ...
 
 
@@ -287,4 +291,8 @@ class Deliveries(Protocol):
 
     def dropped(self, task_id: str, config_id: str) -> None:
         """A configuration was removed just now: no delivery begins any more. Quick; never raises."""
+        ...
+
+    def erased(self, task_ids: Sequence[str]) -> None:
+        """Tasks were removed just now, and their configurations with them: as `dropped`."""
         ...

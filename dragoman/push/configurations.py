@@ -1,7 +1,7 @@
 """What callers do with their configurations: checked when they come in, sealed in the store, shown without secrets."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -73,8 +73,7 @@ class Configurations:
 
     async def create(self, config: TaskPushNotificationConfig, context: CallContext) -> TaskPushNotificationConfig:
         scope = context.scope(config.tenant)
-        await self._check(config, "")
-        await self._check_count(config, config.task_id, scope)
+        await self._check(config, "", config.task_id, scope)
         new = self.new(config, config.task_id, scope, context.dialect)
         try:
             await self._store.put_push(new)
@@ -120,9 +119,7 @@ class Configurations:
     # What comes with a message.
 
     async def check(self, config: TaskPushNotificationConfig, task_id: str, scope: Scope) -> None:
-        await self._check(config, _INLINE)
-        if task_id:
-            await self._check_count(config, task_id, scope)
+        await self._check(config, _INLINE, task_id, scope)
 
     def new(self, config: TaskPushNotificationConfig, task_id: str, scope: Scope, dialect: str) -> NewPush:
         given = config.id or (task_id if dialect in self._named_by_task else "") or self._ids.new()
@@ -148,14 +145,21 @@ class Configurations:
     def stored(self, new: NewPush) -> None:
         self._deliveries.stored(new.task_id, new.scope, new.id)
 
+    def erased(self, task_ids: Sequence[str]) -> None:
+        self._deliveries.erased(task_ids)
+
     # What is looked at.
 
-    async def _check(self, config: TaskPushNotificationConfig, where: str) -> None:
+    async def _check(self, config: TaskPushNotificationConfig, where: str, task_id: str, scope: Scope) -> None:
         check_members(config, where)
+        if task_id:
+            await self._check_place(config, task_id, scope)
         await self._verdicts.check(config.url, f"{where}url")
 
-    async def _check_count(self, config: TaskPushNotificationConfig, task_id: str, scope: Scope) -> None:
+    async def _check_place(self, config: TaskPushNotificationConfig, task_id: str, scope: Scope) -> None:
         there = await self._store.page_pushes(task_id, scope, after=0, limit=self._max_per_task)
+        if not there:
+            await self._check_task(task_id, scope)
         if len(there) == self._max_per_task and all(push.id != config.id for push in there):
             raise UnsupportedOperationError(
                 f"The task has {self._max_per_task} push notification configurations, which is the most it may have"

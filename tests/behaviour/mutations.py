@@ -13,7 +13,7 @@ from tests.behaviour.cells import NO_LISTS, NO_TENANTS
 from tests.behaviour.wire import Wire, message
 from tests.unit.hosts.grpc.driver import framed
 
-__all__ = ["damaged", "valid_requests", "well_framed"]
+__all__ = ["HOOK", "damaged", "valid_requests", "well_framed"]
 
 ODD: tuple[Any, ...] = (
     None,
@@ -86,6 +86,10 @@ HEADERS = (
 )
 
 
+HOOK = "http://127.0.0.1:9"
+"""An address, so that no damage to it makes a name that is looked up."""
+
+
 def valid_requests(wire: Wire, task_id: str) -> list[HttpRequest]:
     """One request for each operation that the cell has."""
     rich = message(
@@ -103,7 +107,7 @@ def valid_requests(wire: Wire, task_id: str) -> list[HttpRequest]:
         wire.request("GetTask", {"id": task_id, "historyLength": 2}),
         wire.request("CancelTask", {"id": task_id, "metadata": {}}),
         wire.request("SubscribeToTask", {"id": task_id}),
-        wire.request("CreateTaskPushNotificationConfig", {**push, "url": "https://hook.example"}),
+        wire.request("CreateTaskPushNotificationConfig", {**push, "url": HOOK}),
         wire.request("GetTaskPushNotificationConfig", push),
         wire.request("DeleteTaskPushNotificationConfig", push),
         wire.request("GetExtendedAgentCard"),

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from dragoman import PushOptions
 from dragoman.dialects.base import HttpRequest
 from tests.behaviour.agents import echo
 from tests.behaviour.answers import accepted, check_answer
 from tests.behaviour.cells import OVER_GRPC, OVER_HTTP, only
 from tests.behaviour.manifest import requirement
-from tests.behaviour.mutations import damaged, valid_requests, well_framed
+from tests.behaviour.mutations import HOOK, damaged, valid_requests, well_framed
 from tests.behaviour.wire import Serve, message, refused
 from tests.unit.hosts.grpc.driver import framed
 
@@ -27,7 +28,7 @@ MUTATIONS = 2_500
 async def test_twenty_thousand_damaged_requests_are_answered_rightly(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
-    wire = await serve(echo())
+    wire = await serve(echo(push=PushOptions(allow=[HOOK])))
     chance = random.Random(f"damage in {wire.cell.key}")
     requests = valid_requests(wire, (await wire.send())["id"])
     taken = 0

@@ -34,7 +34,8 @@ async def test_without_streaming_both_streaming_operations_are_plain_errors(serv
 
 @requirement("R-3.1.7-03", "R-3.3.4-01", "R-3.3.4-02")
 async def test_without_push_all_four_push_operations_say_so(serve: Serve) -> None:
-    wire = await serve(echo())
+    wire = await serve(echo(push=False))
+    assert (await card_of(wire.bridge))["capabilities"].get("pushNotifications", False) is False
     known = (await wire.send())["id"]
     for task_id in (known, "unknown"):
         one = {"taskId": task_id, "id": "c"}
@@ -50,7 +51,7 @@ async def test_without_push_all_four_push_operations_say_so(serve: Serve) -> Non
 
 @requirement("R-3.3.4-01")
 async def test_a_push_configuration_inside_a_send_is_refused_too(serve: Serve) -> None:
-    wire = await serve(echo())
+    wire = await serve(echo(push=False))
     with refused("PUSH_NOTIFICATION_NOT_SUPPORTED"):
         await wire.send(configuration={"taskPushNotificationConfig": {"url": "https://hook.example"}})
     assert await wire.stored() == []

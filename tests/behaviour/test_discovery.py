@@ -36,7 +36,7 @@ async def test_the_card_is_at_its_address_and_has_all_it_needs(started: Start) -
     assert card["defaultInputModes"]
     assert card["defaultOutputModes"]
     assert card["capabilities"]["streaming"] is True
-    assert not card["capabilities"].get("pushNotifications", False)
+    assert card["capabilities"]["pushNotifications"] is True
     assert card["skills"] == [{"id": "echo", "name": "Echo", "description": "Repeat the message.", "tags": ["demo"]}]
     assert [entry["protocolVersion"] for entry in card["supportedInterfaces"]] == ["1.0", "1.0", "0.3", "0.3"]
     for entry in card["supportedInterfaces"]:

@@ -39,7 +39,7 @@ async def fault_of(wire: Wire, operation: str, params: dict[str, Any], **how: An
     "R-11.6-04",
 )
 async def test_each_fault_has_its_code_in_each_binding(serve: Serve) -> None:
-    wire = await serve(obedient())
+    wire = await serve(obedient(push=False))
     done = await wire.send("done")
     faults = {
         "TASK_NOT_FOUND": await fault_of(wire, "GetTask", {"id": "unknown"}),

@@ -1,7 +1,7 @@
 """Configurations over a store: what is asked of a URL, how often, and what is kept and shown."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
@@ -12,7 +12,6 @@ from dragoman.ports.tasks import NewTask, TurnStart
 from dragoman.ports.webhook import AddressRefused, Answer, Undelivered
 from dragoman.push import verdicts
 from dragoman.push.configurations import Configurations
-from dragoman.push.members import LONGEST, LONGEST_ID, origin_of
 from dragoman.push.seal import KEY_BYTES, Seal
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.clock import FakeIds
@@ -64,6 +63,9 @@ class Told:
 
     def dropped(self, task_id: str, config_id: str) -> None:
         self.heard.append(("dropped", task_id, config_id))
+
+    def erased(self, task_ids: Sequence[str]) -> None:
+        self.heard.append(("erased", *task_ids))
 
 
 class Desk:
@@ -121,8 +123,15 @@ async def test_what_is_stored_is_sealed_and_says_who_delivers_and_where_to(desk:
 async def test_who_delivers_is_told_of_what_is_stored_and_removed(desk: Desk) -> None:
     await desk.create(id="c")
     await desk.configurations.delete(DeleteTaskPushNotificationConfigRequest(task_id="t", id="c"), CallContext())
+    desk.configurations.erased(("t", "u"))
     await desk.configurations.close(2.5)
-    assert desk.told.heard == [("open", "w"), ("stored", "t", "", "c"), ("dropped", "t", "c"), ("close", "2.5")]
+    assert desk.told.heard == [
+        ("open", "w"),
+        ("stored", "t", "", "c"),
+        ("dropped", "t", "c"),
+        ("erased", "t", "u"),
+        ("close", "2.5"),
+    ]
 
 
 async def test_of_one_that_cannot_be_opened_any_more_its_origin_is_shown(desk: Desk) -> None:
@@ -218,68 +227,6 @@ async def test_only_so_many_origins_are_kept(desk: Desk, monkeypatch: pytest.Mon
     assert [url[8] for url in desk.asked.urls] == ["a", "b", "c", "a"]
 
 
-# Members that end up in headers.
-
-
-@pytest.mark.parametrize(
-    ("members", "field"),
-    [
-        ({"token": "a\r\nX-Evil: 1"}, "token"),
-        ({"token": " a"}, "token"),
-        ({"token": "ä"}, "token"),
-        ({"token": "a" * (LONGEST + 1)}, "token"),
-        ({"id": "a\nb"}, "id"),
-        ({"id": "a b"}, "id"),
-        ({"id": "a" * (LONGEST_ID + 1)}, "id"),
-        ({"url": "https://hook.example/" + "a" * LONGEST}, "url"),
-        ({"url": "https://hook.example:99999999/"}, "url"),
-        ({"url": "https://[/"}, "url"),
-        ({"authentication": AuthenticationInfo(scheme="Bearer\r\n", credentials="x")}, "authentication.scheme"),
-        ({"authentication": AuthenticationInfo(scheme="", credentials="x")}, "authentication.scheme"),
-        ({"authentication": AuthenticationInfo(scheme="Bearer x")}, "authentication.scheme"),
-        ({"authentication": AuthenticationInfo(scheme="Bearer", credentials="x\n")}, "authentication.credentials"),
-        ({"authentication": AuthenticationInfo(scheme="Bearer", credentials="x\0")}, "authentication.credentials"),
-    ],
-    ids=str,
-)
-async def test_what_cannot_stand_in_a_header_is_refused(desk: Desk, members: dict[str, object], field: str) -> None:
-    with pytest.raises(InvalidParamsError) as caught:
-        await desk.create(**members)  # type: ignore[arg-type]  # the values are of each member's type
-    assert [violation.field for violation in caught.value.violations] == [field]
-    assert "Evil" not in str(caught.value)
-    assert desk.asked.urls == []
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"token": "a b:c/d=="},
-        {"token": ""},
-        {"id": "a/b%c"},
-        {"authentication": AuthenticationInfo(scheme="X-API-Key", credentials="k")},
-        {"authentication": AuthenticationInfo(scheme="Basic", credentials="name:pass word")},
-        {"authentication": AuthenticationInfo(scheme="Bearer")},
-    ],
-    ids=str,
-)
-async def test_what_can_is_taken(desk: Desk, members: dict[str, object]) -> None:
-    assert await desk.create(**members)  # type: ignore[arg-type]  # the values are of each member's type
-
-
-@pytest.mark.parametrize(
-    ("url", "origin"),
-    [
-        ("https://hook.example", "https://hook.example"),
-        ("HTTPS://user:word@Hook.Example:443/path?a#b", "https://hook.example"),
-        ("http://hook.example:80", "http://hook.example"),
-        ("http://hook.example:443", "http://hook.example:443"),
-        ("https://[FD00::1]:8443/", "https://[fd00::1]:8443"),
-    ],
-)
-def test_an_origin_is_scheme_host_and_port_in_one_spelling(url: str, origin: str) -> None:
-    assert origin_of(url) == origin
-
-
 # Limits and pages.
 
 
@@ -334,6 +281,16 @@ async def test_a_task_that_is_not_the_callers_has_no_configurations(desk: Desk) 
         with pytest.raises(TaskNotFoundError):
             await attempt
     assert (await desk.get("c")).url == URL
+
+
+async def test_a_url_is_not_looked_at_for_a_task_that_is_not_there(desk: Desk) -> None:
+    for attempt in (
+        desk.create(task_id="u"),
+        desk.configurations.check(TaskPushNotificationConfig(url=URL), "u", Scope()),
+    ):
+        with pytest.raises(TaskNotFoundError):
+            await attempt
+    assert desk.asked.urls == []
 
 
 async def test_nothing_happens_to_a_configuration_whose_task_is_gone_meanwhile(desk: Desk) -> None:
