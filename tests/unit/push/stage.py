@@ -124,7 +124,7 @@ class Preparing:
     def whole(self, dialect: str) -> bool:
         return dialect == "bare"
 
-    def request(self, push: Push, event: StreamEvent, seq: int, at: datetime) -> Delivery:
+    def request(self, push: Push, event: StreamEvent, seq: int, at: datetime) -> Delivery:  # noqa: ARG002 -- as asked
         if self.raises is not None:
             raise self.raises
         url = push.sealed.decode()
