@@ -59,7 +59,8 @@ def _check(path: Path) -> None:
 
     What is checked: the pages and indexes of the database; that every record can be read; that the log of every task
     counts up without gap, unless it was pruned after the end; that epochs never decrease along it; that no snapshot
-    is ahead of its log; that lists and totals agree with the tasks.
+    is ahead of its log; that lists and totals agree with the tasks; that push notifications belong to tasks, and stand
+    where those have been.
     """
     from dragoman.stores.sqlite.upkeep import check
 
@@ -94,9 +95,11 @@ def _vacuum(path: Path) -> None:
 def _export(path: Path, target: Path | None) -> None:
     """Write all of STORE, as of one moment, to FILE or to standard output.
 
-    Each line is one JSON object: first what it is, with the number of its form (1) and the agent that the store
-    belongs to; then a task with its log, its inbox and all else that belongs to it, or the key of a request; last
-    how many there are. Nothing in it is encrypted. FILE must not be there yet; only its owner may read it.
+    Each line is one JSON object: first what it is, with the number of its form (2) and the agent that the store
+    belongs to; then a task with its log, its inbox and all else that belongs to it, or the key of a request, or a
+    direct answer that waits for its webhook; last how many there are. Nothing in it is encrypted but the
+    configurations of push notifications: to be delivered to elsewhere they need the key file of STORE as well.
+    FILE must not be there yet; only its owner may read it.
     """
     from dragoman.stores.sqlite.upkeep import export
 

@@ -132,9 +132,9 @@ async def test_an_export_read_in_elsewhere_is_the_same_store(program: Program, p
     exported = await program.run("store", "export", "tasks.db")
     assert exported.code == 0, exported.err
     header, *tasks, end = [json.loads(line) for line in exported.out.split("\n")[:-1]]
-    assert header == {"dragoman": "store", "form": 1, "owner": "echo"}
+    assert header == {"dragoman": "store", "form": 2, "owner": "echo"}
     assert [sorted(line) for line in tasks] == [["task"]] * 3 + [["key"]] * 2
-    assert end == {"end": {"tasks": 3, "keys": 2}}
+    assert end == {"end": {"tasks": 3, "keys": 2, "answers": 0}}
     read = await program.run("store", "import", "new/place.db", stdin=exported.out.encode())
     assert (read.code, read.out) == (0, "Tasks: 3\nKeys: 2\n"), read.err
     assert (await program.run("store", "check", "new/place.db")).fields["Problems"] == ["0"]
@@ -224,7 +224,7 @@ def nothing(_: bytes) -> bytes:
 
 
 def later_form(text: bytes) -> bytes:
-    return text.replace(b'"form":1', b'"form":2', 1)
+    return text.replace(b'"form":2', b'"form":3', 1)
 
 
 def text_for_a_number(text: bytes) -> bytes:
@@ -244,7 +244,7 @@ def endless_number(text: bytes) -> bytes:
         (half, "Line 3"),
         (something_else, "no export"),
         (nothing, "no export"),
-        (later_form, "form 2"),
+        (later_form, "form 3"),
         (text_for_a_number, "Line 3"),
         (endless_number, "Line 2"),
     ],

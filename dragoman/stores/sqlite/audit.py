@@ -15,6 +15,7 @@ from dragoman.stores.record import (
     decode_task,
 )
 from dragoman.stores.sqlite.bulk import TERMINAL
+from dragoman.stores.sqlite.push_rows import pushed, selecting
 
 __all__ = ["damage", "violations"]
 
@@ -42,7 +43,7 @@ _RULES = (
     *(
         f"select '', 'rows of {table} belong to no task: ' || count(*) from {table} "  # noqa: S608 -- made of this module's own words only
         "where n not in (select n from task) having count(*) > 0"
-        for table in ("snapshot", "event", "inbox", "memo")
+        for table in ("snapshot", "event", "inbox", "memo", "spared")
     ),
     """select '', tasks || ' tasks are counted as ' || counted || ' in state ' || state from (
            select tenant, principal, state, sum(is_task) as tasks, sum(counted) as counted from (
@@ -52,6 +53,25 @@ _RULES = (
     """select task, 'is known by a key and is not there' from known
        where task <> '' and task not in (select id from task)""",
     "select task, 'and an answer are known by one key, or neither' from known where (task = '') = (answer = x'')",
+    """select '', 'configuration ' || id || ' belongs to no task' from push
+       where task is not null and task not in (select n from task)""",
+    """select '', 'dead letters of no configuration: ' || count(*) from push_letter
+       where push not in (select n from push) having count(*) > 0""",
+    """select '', 'configuration ' || id || ' has no task, and no answer' from push
+       where task is null and answer = x''""",
+    """select task.id, 'and an answer are of one configuration, ' || push.id
+       from push join task on task.n = push.task where answer <> x''""",
+    """select task.id, 'is not in the scope of its configuration ' || push.id from push join task on task.n = push.task
+       where push.tenant <> task.tenant or push.principal <> task.principal""",
+    """select task.id, 'stands at ' || task.seq || ', and its configuration ' || push.id || ' at ' || cursor
+       from push join task on task.n = push.task where cursor > task.seq""",
+    f"""select coalesce(task.id, ''), 'configuration ' || push.id || ' is counted among what is '
+           || case when due then 'due' else 'not due' end
+       from push left join task on task.n = push.task
+       where due <> (push.state = 'live' and (push.task is null or whole or cursor < task.seq
+                     or task.state in ({TERMINAL})))""",  # noqa: S608 -- made of this package's own words only
+    f"""select id, 'has not ended, and its log is spared' from task
+        where n in (select n from spared) and state not in ({TERMINAL})""",  # noqa: S608 -- made of this package's own words only
 )
 
 
@@ -75,11 +95,21 @@ def violations(connection: sqlite3.Connection) -> Iterator[str]:
             _read_all(connection, row)
         except (StoreUnavailable, ValueError) as error:
             yield f"task {row[1]}: {error}"
+    yield from _damaged_records(connection)
+
+
+def _damaged_records(connection: sqlite3.Connection) -> Iterator[str]:
+    """Those of what is kept beside the tasks."""
     for message_id, answer in connection.execute("select message_id, answer from known where answer <> x''"):
         try:
             decode_message(answer)
         except StoreUnavailable as error:
             yield f"answer to message {message_id}: {error}"
+    for row in selecting(connection, "1 order by push.n", ()):
+        try:
+            pushed(row)
+        except (StoreUnavailable, ValueError, OverflowError) as error:
+            yield f"configuration {row[2]}: {error}"
 
 
 def _read_all(

@@ -18,6 +18,7 @@ from dragoman.types.task import TaskState
 __all__ = [
     "microseconds", "pushed", "read_due", "read_in_state", "read_letters", "read_of_task", "read_one", "row_of",
     "selected",
+    "selecting",
 ]  # fmt: skip
 
 log = logging.getLogger("dragoman.stores")
@@ -51,9 +52,14 @@ def row_of(push: Push, task: int | None) -> Row:
     )  # fmt: skip
 
 
-def selected(connection: sqlite3.Connection, where: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
+def selecting(connection: sqlite3.Connection, where: str, values: Iterable[object]) -> sqlite3.Cursor:
     """The rows that `pushed` reads."""
-    return connection.execute(_PUSH + where, tuple(values)).fetchall()
+    return connection.execute(_PUSH + where, tuple(values))
+
+
+def selected(connection: sqlite3.Connection, where: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
+    """All these rows."""
+    return selecting(connection, where, values).fetchall()
 
 
 def pushed(row: tuple[Any, ...]) -> Push:

@@ -2,15 +2,13 @@
 for a server that has the file: looking and writing out go on beside it, the rest is refused with `StoreInUse`.
 """
 
-import sqlite3
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import ConfigurationError
 from dragoman.stores.sqlite import audit, schema, transfer
-from dragoman.stores.sqlite.lock import FileLock
+from dragoman.stores.sqlite.outside import changing, looking
 
 __all__ = ["Checked", "check", "export", "read_in", "vacuum"]
 
@@ -29,7 +27,7 @@ def check(path: Path) -> Checked:
         ConfigurationError: the file is no store, or of another schema.
         StoreUnavailable: it cannot be read so far.
     """
-    with _looking(path) as (connection, _):
+    with looking(path) as (connection, _):
         problems = audit.damage(connection) or list(audit.violations(connection))
         (tasks,) = connection.execute("select count(*) from task").fetchone()
         return Checked(tasks, tuple(problems))
@@ -41,7 +39,7 @@ def export(path: Path) -> Iterator[bytes]:
     Raises:
         ConfigurationError, StoreUnavailable: as `check`; also in the middle.
     """
-    with _looking(path) as (connection, owner):
+    with looking(path) as (connection, owner):
         yield from transfer.exported(connection, owner)
 
 
@@ -53,9 +51,9 @@ def vacuum(path: Path) -> tuple[int, int]:
         ConfigurationError: the file is no store, or was written by a later version.
         StoreUnavailable: it cannot be written.
     """
-    with _looking(path, any_schema=True) as (_, owner):
+    with looking(path, any_schema=True) as (_, owner):
         before = path.stat().st_size
-    with _changing(path, owner) as connection:
+    with changing(path, owner) as connection:
         connection.execute("vacuum")
         connection.execute("pragma wal_checkpoint(truncate)")
     return before, path.stat().st_size
@@ -75,7 +73,7 @@ def read_in(path: Path, lines: Iterable[bytes], *, owner: str | None = None, mer
     header = transfer.read_header(next(lines, b""))
     with schema.translated(path):
         schema.create_file(path)
-    with _changing(path, header.owner if owner is None else owner) as connection:
+    with changing(path, header.owner if owner is None else owner) as connection:
         with schema.transaction(connection, "begin immediate"):
             (tasks,) = connection.execute("select count(*) from task").fetchone()
             if tasks and not merge:
@@ -85,31 +83,3 @@ def read_in(path: Path, lines: Iterable[bytes], *, owner: str | None = None, mer
                 raise ConfigurationError(f"Nothing was read in, since the store would not be sound: {problem}")
         connection.execute("pragma wal_checkpoint(truncate)")
         return added
-
-
-@contextmanager
-def _looking(path: Path, *, any_schema: bool = False) -> Generator[tuple[sqlite3.Connection, str]]:
-    """A connection that cannot write, in a transaction, and the owner of the file."""
-    if not path.is_file():
-        raise ConfigurationError(f"There is no file {path}")
-    with schema.translated(path), closing(schema.connect_beside(path)) as connection:
-        connection.execute("begin")
-        owner, version = schema.identity(connection, path)
-        if version < schema.VERSION and not any_schema:
-            raise ConfigurationError(
-                f"{path} is of schema {version}: start its server with this version, or run `dragoman store vacuum`"
-            )
-        yield connection, owner
-
-
-@contextmanager
-def _changing(path: Path, owner: str) -> Generator[sqlite3.Connection]:
-    """The connection of the only one who has the file."""
-    with schema.translated(path):
-        lock = FileLock(path)
-        try:
-            with closing(schema.connect_writer(path, "full")) as connection:
-                schema.migrate(connection, path, owner)
-                yield connection
-        finally:
-            lock.release()
