@@ -1,6 +1,6 @@
 """The lines in memory: found by configuration and by task, and bounded."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from dragoman.ports.call import Scope
 from dragoman.ports.push import Push
@@ -15,12 +15,12 @@ MOST_BYTES = 32_000_000
 
 
 class Lines:
-    """At most one line for each configuration. Those of direct answers have no task, and hear nothing."""
+    """At most one line for each configuration. Those of direct answers have the empty task."""
 
     def __init__(self) -> None:
         self._space = Space(MOST_BYTES)
         self._lines: dict[tuple[str, str], Line] = {}
-        self._by_task: dict[str, list[Line]] = {}
+        self._by_task: dict[str, dict[Line, None]] = {}
         self._left: set[tuple[str, str] | str] | None = None
 
     def __len__(self) -> int:
@@ -37,16 +37,15 @@ class Lines:
         """A new line for a configuration that has none."""
         line = Line(task_id, config_id, scope, self._space, push)
         self._lines[line.key] = line
-        if task_id:
-            self._by_task.setdefault(task_id, []).append(line)
+        self._by_task.setdefault(task_id, {})[line] = None
         return line
 
     def get(self, task_id: str, config_id: str) -> Line | None:
         return self._lines.get((task_id, config_id))
 
-    def of(self, task_id: str) -> list[Line] | None:
-        """The lines of a task; None if it has none."""
-        return self._by_task.get(task_id)
+    def of(self, task_id: str) -> Collection[Line]:
+        """The lines of a task, or of direct answers; as they are now, so nothing may leave while one goes through."""
+        return self._by_task.get(task_id, ())
 
     def remove(self, line: Line) -> None:
         """Lets go of a line; one that is not known any more is no error."""
@@ -55,11 +54,10 @@ class Lines:
         if self._lines.get(line.key) is not line:
             return
         del self._lines[line.key]
-        if line.task_id:
-            lines = self._by_task[line.task_id]
-            lines.remove(line)
-            if not lines:
-                del self._by_task[line.task_id]
+        lines = self._by_task[line.task_id]
+        del lines[line]
+        if not lines:
+            del self._by_task[line.task_id]
 
     # What is read from the store may be late.
 

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from dragoman.core.weight import weight
 from dragoman.errors import Fenced, StoreUnavailable
@@ -167,11 +167,12 @@ class Pusher:
             if line is not None:
                 self._forget(line)
 
-    def erased(self, task_ids: Iterable[str]) -> None:
+    def erased(self, task_ids: Sequence[str]) -> None:
         """Tasks were removed just now, with their configurations: as `dropped`."""
-        for task_id in task_ids if self._running else ():
+        # Direct answers go with all of a caller's. Those that are still there will be found again.
+        for task_id in (*task_ids, "") if self._running else ():
             self._lines.left(task_id)
-            for line in tuple(self._lines.of(task_id) or ()):
+            for line in tuple(self._lines.of(task_id)):
                 self._forget(line)
 
     async def retry(self, task_id: str | None = None, config_id: str | None = None, origin: str | None = None) -> int:
@@ -214,7 +215,7 @@ class Pusher:
         if not entries:
             return
         lines = self._lines.of(hint.task_id)
-        if lines is None:
+        if not lines:
             if _goes_on(entries):
                 self._looking.ask(hint.task_id)
             return

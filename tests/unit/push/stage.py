@@ -134,13 +134,15 @@ class Preparing:
 def _word(event: StreamEvent) -> str:
     match event:
         case TaskStatusUpdateEvent():
-            return event.status.state.value
+            return str(event.status.state.value)
         case TaskArtifactUpdateEvent():
             return event.artifact.text
         case Task():
             return f"task {event.status.state.value} {event.text}".strip()
         case Message():
             return f"message {event.text}"
+        case _:
+            raise AssertionError(event)
 
 
 def state(state: TaskState) -> TaskStatusUpdateEvent:
