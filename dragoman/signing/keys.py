@@ -220,7 +220,7 @@ class KeyRing:
 
         Those that are published no more are dropped, the one that signs never.
         """
-        now = time.time() if now is None else now
+        now = float(int(time.time())) if now is None else now
         begins = now + lead
         signing = self.current(now)
         kept = [
