@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from dragoman import client as asynchronous
 from dragoman.client import Content, ReplyOptions, SendOptions, WaitOptions
@@ -23,6 +23,9 @@ from dragoman.types.events import StreamEvent
 from dragoman.types.json import JsonObject
 from dragoman.types.requests import SendMessageRequest, SubscribeToTaskRequest
 from dragoman.types.task import Task, TaskState
+
+if TYPE_CHECKING:
+    from dragoman.cards.verdict import CardVerdict
 
 __all__ = ["AuthRequired", "Client", "InputRequired", "TaskHandle", "connect"]
 
@@ -98,6 +101,10 @@ class Client:
     list_task_push_notification_configs = _Blocking(asynchronous.Client.list_task_push_notification_configs)
     delete_task_push_notification_config = _Blocking(asynchronous.Client.delete_task_push_notification_config)
     get_extended_agent_card = _Blocking(asynchronous.Client.get_extended_agent_card)
+
+    @property
+    def card_verdict(self) -> "CardVerdict | None":
+        return self.inner.card_verdict
 
     def stream(self, content: Content, **options: Unpack[SendOptions]) -> Generator[StreamEvent, None, None]:
         return self.each(self.inner.stream(content, **options))

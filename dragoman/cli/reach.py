@@ -66,7 +66,7 @@ async def card_of(invocation: Invocation) -> AgentCard:
     transport = Wire(_transport(invocation), invocation.out)
     try:
         place = locate(_reference(settings.agent_card))
-        return await CardSource(place, transport, CardCache(), {"a2a-version": version}).card()
+        return (await CardSource(place, transport, CardCache(), {"a2a-version": version}).card()).card
     except ConfigurationError as error:
         raise click.UsageError(f"--agent-card: {error}") from error
     finally:

@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cards": GROUND | {"dialects", "outbound", "signing"},
     # A receiver of notifications can have a port of its own, which is the hosts' work.
     "client": GROUND | {"cards", "dialects", "hosts", "lineage", "outbound", "ports", "signing"},
-    "sync": GROUND | {"client"},
+    "sync": GROUND | {"cards", "client"},
     "agent": GROUND | {"cards", "ports", "context", "push", "server", "signing", "threads"},
     "context": GROUND | {"ports"},
     "cli": GROUND | {"cards", "client", "agent", "stores", "push", "signing"},
