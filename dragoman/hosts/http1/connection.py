@@ -5,6 +5,7 @@ the connection, and so does a request whose body the application did not want.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from typing import Any, cast
 
@@ -306,7 +307,8 @@ class Http1(asyncio.Protocol):
         self._incoming = None
         self._waiting.clear()
         self._balance()
-        self._transport.write_eof()
+        with contextlib.suppress(OSError):  # a caller may have left just now, which is told in its own time
+            self._transport.write_eof()
         self._let_go(0, 0.0)
 
     def _close(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import TimerHandle, Transport
+from contextlib import suppress
 from typing import Any, cast
 
 from dragoman.hosts.http2 import frames
@@ -145,7 +146,8 @@ class Http2(asyncio.Protocol):
             self._timer.cancel()
         self._let_go(self._site.loop.time() + self._site.limits.stall)
         if self._transport.can_write_eof():
-            self._transport.write_eof()
+            with suppress(OSError):  # a peer may have left just now, which is told in its own time
+                self._transport.write_eof()
         else:
             self._transport.close()
 

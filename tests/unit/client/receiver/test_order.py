@@ -21,9 +21,9 @@ def words(event: StreamEvent) -> str:
         case Task():
             return f"Task {event.state.value}{': ' + event.text if event.text else ''}"
         case TaskArtifactUpdateEvent():
-            return event.artifact.text
+            return str(event.artifact.text)
         case TaskStatusUpdateEvent():
-            return event.status.state.value
+            return str(event.status.state.value)
         case _:
             return str(event.text)
 
