@@ -8,10 +8,14 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["PUBLIC", "Receiver", "answering", "listening", "lookup"]
+from dragoman.outbound import GuardedClient, Policy
+
+__all__ = ["OK", "PUBLIC", "Receiver", "Script", "answering", "calling", "listening", "lookup", "silent"]
 
 PUBLIC = "127.80.0.1"
 """Opened by the tests that call it. All of 127.0.0.0/8 is this machine on Linux."""
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 Script = Callable[["Receiver", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -58,6 +62,11 @@ def answering(*answers: bytes, close: bool = False) -> Script:
     return script
 
 
+async def silent(receiver: Receiver, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await receiver.read(reader)
+    await reader.read()
+
+
 @asynccontextmanager
 async def listening(
     script: Script, *, host: str = PUBLIC, port: int = 0, tls: ssl.SSLContext | None = None
@@ -92,3 +101,15 @@ def lookup(*answers: Any) -> Callable[[str], Awaitable[list[str]]]:
         return list(answer)
 
     return resolve
+
+
+@asynccontextmanager
+async def calling(script: Script, *, within: float = 10.0) -> AsyncGenerator[tuple[GuardedClient, Receiver], None]:
+    async with listening(script) as receiver:
+        client = GuardedClient(
+            Policy(allow=[f"http://{PUBLIC}:{receiver.port}"]), timeout=within, resolve=lookup([PUBLIC])
+        )
+        try:
+            yield client, receiver
+        finally:
+            await client.close()
