@@ -22,6 +22,7 @@ __all__ = [
     "NO_EMPTY_ARTIFACTS",
     "NO_HISTORY_LENGTH_OF_ZERO",
     "NO_LISTS",
+    "NO_PAGES_OF_CONFIGURATIONS",
     "NO_REFERENCES",
     "NO_SERVER_SENT_EVENTS",
     "NO_TENANTS",
@@ -89,6 +90,7 @@ NO_REFERENCES = Loss(_in(["0.3"], ["HTTP+JSON"]), "the proto of 0.3, whose JSON 
 NO_SERVER_SENT_EVENTS = Loss(_in(bindings=["GRPC"]), "events have no ids, and no comments keep a stream alive")
 NO_EMPTY_ARTIFACTS = Loss(_in(bindings=["GRPC"]), "protobuf does not tell an empty list from an absent one")
 TYPED = Loss(_in(bindings=["GRPC"]), "protobuf has types: what is of another type, or unheard of, cannot be said")
+NO_PAGES_OF_CONFIGURATIONS = Loss(_in(["0.3"], ["JSONRPC"]), "the list of configurations is a bare array in 0.3")
 UNTOLD = Loss(
     _in(["draft"], ["JSONRPC"]),
     "`GetTask`, `CancelTask`, `SubscribeToTask` and `GetExtendedAgentCard` look as in 1.0, and are answered as there",
@@ -106,6 +108,7 @@ LOSSES = (
     NO_SERVER_SENT_EVENTS,
     NO_EMPTY_ARTIFACTS,
     TYPED,
+    NO_PAGES_OF_CONFIGURATIONS,
     UNTOLD,
 )
 

@@ -86,7 +86,7 @@ class Older(msgspec.Struct, frozen=True):
             at_once = given.get("configuration", {}).get("returnImmediately", False)
             asked["blocking"] = not at_once if isinstance(at_once, bool) else at_once
             if "taskPushNotificationConfig" in given.get("configuration", {}):
-                asked[self.push] = given["configuration"]["taskPushNotificationConfig"]
+                asked[self.push] = self._said_config(given["configuration"]["taskPushNotificationConfig"])
         sent = {"message": self._said(given["message"])} if "message" in given else {}
         return {**given, **sent, "configuration": asked}
 
@@ -130,22 +130,34 @@ class Older(msgspec.Struct, frozen=True):
             said["data"] = part["data"] if self.kinds else {"data": part["data"]}
         return {"kind": kinds[0], **said} if self.kinds and kinds else said
 
+    def _said_config(self, given: Any) -> Any:
+        """Where updates are pushed, and how, with a list of schemes."""
+        if not isinstance(given, dict):
+            return given
+        config = _but(cast("Members", given), "taskId", "tenant")
+        if isinstance(how := config.get("authentication"), dict) and "scheme" in how:
+            config["authentication"] = {**_but(cast("Members", how), "scheme"), "schemes": [how["scheme"]]}
+        return config
+
     def _push_config(self, given: Members) -> Members:
-        config = _but(given, "taskId", "tenant")
+        config = self._said_config(given)
         if self.kinds:
             return {"taskId": given["taskId"], "pushNotificationConfig": config}
-        name = f"tasks/{given['taskId']}/pushNotificationConfigs/{given.get('id', 'c')}"
-        inner = {"name": name, "pushNotificationConfig": config}
-        return {"parent": f"tasks/{given['taskId']}", "configId": given.get("id", "c"), "config": inner}
+        parent = f"tasks/{given['taskId']}"
+        if "id" not in given:
+            return {"parent": parent, "config": {"pushNotificationConfig": config}}
+        inner = {"name": f"{parent}/pushNotificationConfigs/{given['id']}", "pushNotificationConfig": config}
+        return {"parent": parent, "configId": given["id"], "config": inner}
 
     def _name_config(self, given: Members) -> Members:
         if self.resources:
-            return {"name": f"tasks/{given['taskId']}/pushNotificationConfigs/{given['id']}"}
+            return {"name": "/".join(["tasks", given["taskId"], "pushNotificationConfigs", given.get("id", "")])}
         task = "id" if self.kinds else "taskId"
         return {task: given.get("taskId", ""), self.config_id: given.get("id", "")}
 
     def _name_configs(self, given: Members) -> Members:
-        return {"parent": f"tasks/{given['taskId']}"} if self.resources else {"id": given.get("taskId", "")}
+        named = {"parent": f"tasks/{given['taskId']}"} if self.resources else {"id": given.get("taskId", "")}
+        return {**_but(given, "taskId", "tenant"), **named}
 
     def _list(self, given: Members) -> Members:
         # Only the draft has metadata beside the filters, which tells it from 1.0.
@@ -167,6 +179,11 @@ class Older(msgspec.Struct, frozen=True):
                 return self._task(given)
             case "ListTasks":
                 return {**given, "tasks": [self._task(task) for task in given["tasks"]]}
+            case "CreateTaskPushNotificationConfig" | "GetTaskPushNotificationConfig":
+                return self._config(given)
+            case "ListTaskPushNotificationConfigs":
+                listed = {"configs": given} if self.kinds else given
+                return {**listed, "configs": [self._config(config) for config in listed.get("configs", [])]}
             case _:
                 return given
 
@@ -197,6 +214,20 @@ class Older(msgspec.Struct, frozen=True):
         if "history" in given:
             task["history"] = [self._message(message) for message in given["history"]]
         return task
+
+    def _config(self, given: Members) -> Members:
+        assert set(given) == {"taskId" if self.kinds else "name", "pushNotificationConfig"}, given
+        inner = given["pushNotificationConfig"]
+        if self.kinds:
+            task_id = given["taskId"]
+        else:
+            tasks, task_id, configs, config_id = given["name"].split("/", 3)
+            assert (tasks, configs, config_id) == ("tasks", "pushNotificationConfigs", inner["id"]), given
+        config = {**inner, "taskId": task_id}
+        if "authentication" in inner:
+            (scheme,) = inner["authentication"]["schemes"]
+            config["authentication"] = {**_but(inner["authentication"], "schemes"), "scheme": scheme}
+        return config
 
     def _status(self, given: Members) -> Members:
         names = {spelled: name for name, spelled in self.states.items()}
