@@ -21,7 +21,7 @@ from tests.interop.scenarios import SCENARIOS, see
 from tests.interop.seeing import Facts
 from tests.interop.trust import Trust
 
-__all__ = ["ROOT", "Stage"]
+__all__ = ["ROOT", "Stage", "command"]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 20.0
@@ -92,7 +92,7 @@ class Stage:
     async def _client(self, peer: str) -> PeerProgram:
         if peer not in self._programs:
             log = self._folder / f"{peer} client.log"
-            program = running_program(_command(peer, "client"), ROOT, log, self._trust.environment)
+            program = running_program(command(peer, "client"), ROOT, log, self._trust.environment)
             self._programs[peer] = await self._async_stack.enter_async_context(program)
         return self._programs[peer]
 
@@ -100,7 +100,7 @@ class Stage:
         """The URL of our server (`ours`, or `ours with TLS`) or of a peer's."""
         if name not in self._servers:
             if name in PEERS:
-                argv, folder = _command(name, "server"), ROOT
+                argv, folder = command(name, "server"), ROOT
             else:
                 argv, folder = [*OURS, *(self._trust.options if name == WITH_TLS else ())], self._folder
             log = self._folder / f"{name} server.log"
@@ -132,7 +132,8 @@ def _serving(argv: Sequence[str], log: Path, environment: Mapping[str, str], fol
                 process.kill()
 
 
-def _command(peer: str, role: str) -> Sequence[str]:
+def command(peer: str, role: str) -> Sequence[str]:
+    """What runs the program of a peer for this role."""
     program = f"{PEERS[peer].program}_{role}"
     if peer.startswith("py"):
         return [*_python(peer), f"tests.interop.peers.{program}"]
