@@ -8,8 +8,9 @@ from dragoman.errors import ConfigurationError
 from dragoman.push.signer import HmacSigner, JwtSigner, WebhookSigner
 from dragoman.signing.jws import NotVerified, PublicKeys
 from dragoman.signing.keys import LEAD, KeyRing, SigningKey
-from dragoman.signing.webhooks import Secret, verify_hmac, verify_jwt
+from dragoman.signing.webhooks import JWT_HEADER, Secret, verify_hmac, verify_jwt
 from tests.unit.signing.fixed import FIXED
+from tests.unit.signing.test_jws import header_of
 
 NOW = 1_800_000_000
 KEY = SigningKey.load(FIXED["EdDSA"])
@@ -51,8 +52,9 @@ def test_while_keys_follow_each_other_both_are_published_and_the_old_one_signs()
     signer = JwtSigner(KeyRing.of(KEY).rotated(newer, NOW), "https://agent.example")
     before = PublicKeys.read(signer.key_set(NOW) or b"")
     assert set(before.ids) == {KEY.id, newer.id}
-    for moment in (NOW, int(NOW + LEAD)):
+    for moment, key in ((NOW, KEY), (int(NOW + LEAD) - 1, KEY), (int(NOW + LEAD), newer)):
         headers = signed(signer, timestamp=moment)
+        assert header_of(headers[JWT_HEADER])["kid"] == key.id
         assert verify_jwt(headers, BODY, keys=before, audience="https://hook.example", now=moment).issued == moment
 
 
