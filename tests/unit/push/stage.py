@@ -154,6 +154,21 @@ def chunk(text: str) -> TaskArtifactUpdateEvent:
     return TaskArtifactUpdateEvent(task_id="t", context_id="c", artifact=artifact, append=True)
 
 
+class WatchedBus(MemoryBus):
+    """Counts how often a hint was heard by a listener."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard = 0
+
+    def listen(self, heard: Callable[[Hint], None]) -> Callable[[], None]:
+        def counted(hint: Hint) -> None:
+            self.heard += 1
+            heard(hint)
+
+        return super().listen(counted)
+
+
 class Stage:
     """An open pusher, the tasks that it delivers for, and all that was told of attempts."""
 
@@ -161,7 +176,7 @@ class Stage:
         self.told: list[Any] = []
         self.options = options if options.on_attempt else msgspec.structs.replace(options, on_attempt=self.told.append)
         self.store = store
-        self.bus = MemoryBus()
+        self.bus = WatchedBus()
         self.receivers = receivers
         self.preparing = Preparing()
         self.seqs: dict[str, int] = {}
