@@ -16,7 +16,7 @@ import pytest
 from dragoman.errors import DragomanError, StoreUnavailable
 from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Key, Memo, Query, Selector, TurnStart
-from dragoman.stores.sqlite import SqliteStore, heads, upkeep, writer
+from dragoman.stores.sqlite import SqliteStore, heads, writer
 from dragoman.stores.sqlite import store as sqlite_store
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.changes import Change
@@ -25,17 +25,15 @@ from dragoman.types.content import Role
 from dragoman.types.task import TaskState
 from tests.unit.stores.faulty import Faults
 from tests.unit.stores.looking import task_of
+from tests.unit.stores.sweeping import SHARES, Holds, sweep
 
-ENDLESS = 1000
-SHARES = 4
-"""Among how many tests the faults are shared out, so that each is short."""
 FUTURE = datetime(2200, 1, 1, tzinfo=UTC)
 
 Outcome = tuple[object, BaseException | None]
 
 
-async def write(store: SqliteStore, faults: Faults) -> list[Story]:
-    """Every kind of write, each repeated until it is acknowledged; the stories that the store must hold then."""
+async def write(store: SqliteStore, faults: Faults) -> Holds:
+    """Every kind of write of tasks."""
     insist = faults.insist
     narrator = Narrator(store)
     asked, gone = narrator.story(worker="one", key=Key("m", "d", FUTURE)), narrator.story()
@@ -62,7 +60,8 @@ async def write(store: SqliteStore, faults: Faults) -> list[Story]:
     ahead = (narrator.clock.now() - datetime.now(UTC)).total_seconds() + 1
     assert await insist(lambda: store.prune(logs_after=-ahead, tasks_after=None, limit=5)) == len(ends)
     await insist(lambda: store.retire("one"))
-    return [asked, *rest]
+    stories = [asked, *rest]
+    return len(stories), partial(hold, stories=stories)
 
 
 async def hold(store: SqliteStore, stories: Sequence[Story]) -> None:
@@ -78,44 +77,12 @@ async def hold(store: SqliteStore, stories: Sequence[Story]) -> None:
     assert [await store.known(Scope(), name) is None for name in "mnox"] == [False, False, False, True]
 
 
-async def survive(path: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One run of all writes under these faults, and a look at what is there before and after a restart."""
-    with monkeypatch.context() as patched:
-        faults.put_into("connect_writer", patched)
-        store = SqliteStore(path, owner="echo", synchronous="off")
-        try:
-            await faults.insist(store.open)
-            stories = await write(store, faults)
-            await hold(store, stories)
-        finally:
-            await store.close()
-    assert upkeep.check(path) == (len(stories), ())
-    again = SqliteStore(path, owner="echo", synchronous="off")
-    await again.open()
-    await hold(again, stories)
-    await again.close()
-
-
-async def sweep(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, first: int = 1, *, lasting: bool = False
-) -> tuple[int, int]:
-    """Lets every so many-th statement fail until none is left; how many there are, and how many callers were told."""
-    refused = 0
-    for number in range(first, ENDLESS, SHARES):
-        faults = Faults(number, lasting=lasting)
-        await survive(folder / f"{number}.db", faults, monkeypatch)
-        refused += faults.refused
-        if not faults.fired:
-            return number, refused
-    raise AssertionError("the faults have no end")
-
-
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("first", range(1, SHARES + 1))
 async def test_a_fault_at_any_statement_loses_nothing_and_is_survived(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int, *, lasting: bool
 ) -> None:
-    statements, refused = await sweep(tmp_path, monkeypatch, first, lasting=lasting)
+    statements, refused = await sweep(tmp_path, write, monkeypatch, first, lasting=lasting)
     assert statements > 80
     assert refused > statements / SHARES / 2
 
@@ -150,7 +117,7 @@ async def test_a_store_without_one_precaution_is_found(
 ) -> None:
     monkeypatch.setattr(place, name, twin)
     with pytest.raises((AssertionError, DragomanError, ValueError)):
-        await sweep(tmp_path, monkeypatch)
+        await sweep(tmp_path, write, monkeypatch)
 
 
 def readings(store: SqliteStore, story: Story) -> list[Callable[[], Awaitable[object]]]:
