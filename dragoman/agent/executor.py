@@ -24,6 +24,8 @@ __all__ = ["SkillExecutor"]
 
 MAX_THREADS = 64
 
+DONE = TurnOutcome()
+
 
 class SkillExecutor:
     """Runs skills. Handlers that are plain functions share up to 64 threads; further ones wait for a free thread."""
@@ -70,7 +72,7 @@ class SkillExecutor:
             return TurnOutcome(state=TaskState.REJECTED, message=as_message(str(error) or "Rejected"))
         except Fail as error:
             return TurnOutcome(state=TaskState.FAILED, message=as_message(str(error) or "Failed"))
-        return TurnOutcome()
+        return DONE
 
     def close(self) -> None:
         """Lets go of the threads; those still at work end on their own."""
@@ -154,7 +156,7 @@ def _drive(skill: Skill, arguments: dict[str, Any], context: BlockingTaskContext
             context.emit(partial(_say, turn, item))
     finally:
         made.close()
-    return TurnOutcome()
+    return DONE
 
 
 def _seen(running: asyncio.Future[Any]) -> None:
@@ -177,4 +179,4 @@ def _said(turn: Turn, item: Any, *, last: bool = False) -> TurnOutcome:
         turn.status(item)
     elif item is not None:
         turn.artifact(as_artifact(item))
-    return TurnOutcome()
+    return DONE

@@ -32,16 +32,22 @@ class Stop(enum.Enum):
         return self not in (Stop.WORKER_LOST, Stop.HANDED_BACK)
 
 
+_OUT_OF_TIME = {
+    Stop.DEADLINE: ("The agent took longer than it may.", "deadline"),
+    Stop.IDLE_TIMEOUT: ("The agent was silent for longer than it may be.", "idle-timeout"),
+}
+
+
 def outcome_of(ending: Ending, stop: Stop | None, task_id: str, world: World) -> TurnOutcome:
     """The outcome of a turn whose handler ended like this; a stop goes before whatever the handler made of it."""
+    if stop is None and isinstance(ending, TurnOutcome):
+        return ending
     if stop is Stop.CANCELED:
         return TurnOutcome(state=TaskState.CANCELED)
     if stop is Stop.WORKER_LOST:
         return worker_lost()
-    if stop is Stop.DEADLINE:
-        return _failed("The agent took longer than it may.", "deadline")
-    if stop is Stop.IDLE_TIMEOUT:
-        return _failed("The agent was silent for longer than it may be.", "idle-timeout")
+    if stop in _OUT_OF_TIME:
+        return _failed(*_OUT_OF_TIME[stop])
     if isinstance(ending, asyncio.CancelledError):
         return _failed("The agent stopped working on the task.", "handler-cancelled")
     return broken(ending, task_id, world) if isinstance(ending, BaseException) else ending

@@ -217,10 +217,10 @@ class Execution:
             await asyncio.wait([self._flusher])
         if self._flush_error is not None:
             raise self._flush_error
-        if self._stop_reason is Stop.HANDED_BACK:
+        stopped = self._stop_reason is not None
+        if stopped and self._stop_reason is Stop.HANDED_BACK:
             await self._log.hand_back()
             return False
-        stopped = self._stop_reason is not None
         if turn.parked is not None and not stopped and not isinstance(ending, (Exception, asyncio.CancelledError)):
             memo, status = turn.parked
             events = [*turn.last_words(whole=True), self._log.status_event(status)]

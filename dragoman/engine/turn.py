@@ -97,7 +97,7 @@ class RunningTurn:
         self._asks = {memo.key: memo for memo in memos if memo.kind == "ask"} if memos else {}
         self._steps = {memo.key: memo for memo in memos if memo.kind == self._step_kind} if memos else {}
         self._taken = [memo.message for memo in memos if memo.kind == "inbox" and memo.message] if memos else ()
-        self._unconsumed = {key for key, memo in self._asks.items() if memo.answered} if memos else set[str]()
+        self._unconsumed: set[str] = {key for key, memo in self._asks.items() if memo.answered} if memos else set()
         self._silent = bool(self._unconsumed) and not self.afresh
         self._unkeyed = 0
         self._question: tuple[Memo, TaskStatus] | None = None

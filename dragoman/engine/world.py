@@ -4,7 +4,7 @@ import os
 import time
 import zlib
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -82,11 +82,9 @@ class SystemClock:
         millis = time.time_ns() // 1_000_000
         if millis > self._last:
             self._last = millis
-            self._value = _EPOCH + timedelta(milliseconds=millis)
+            # Exact: the nearest microsecond to a float of this size is the one that was meant.
+            self._value = datetime.fromtimestamp(millis / 1000, UTC)
         return self._value
-
-
-_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class RandomIds:
@@ -105,15 +103,23 @@ class RandomIds:
 
     def task(self, tenant: str, context_id: str) -> str:
         shard = zlib.crc32(f"{tenant}\0{context_id}".encode()) & 0xFF
-        return f"{shard:02x}{self.new()[2:]}"
+        return _SHARDS[shard] + self.new()[2:]
 
 
 def _uuids(count: int) -> Iterator[str]:
-    random = os.urandom(16 * count).hex()
-    for at in range(0, len(random), 32):
-        text = random[at : at + 32]
-        yield f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_VARIANTS[text[16]]}{text[17:20]}-{text[20:]}"
+    """All columns of the digits are set at once: one by one, identifiers would cost a twentieth of a request."""
+    digits = os.urandom(16 * count).hex().encode()
+    text = bytearray(b"-" * (36 * count))
+    for column, place in enumerate(_PLACES):
+        text[place::36] = digits[column::32]
+    text[14::36] = b"4" * count
+    text[19::36] = text[19::36].translate(_VARIANTS)
+    whole = text.decode()
+    return (whole[at : at + 36] for at in range(0, len(whole), 36))
 
 
 _IDS_AT_A_TIME = 256
-_VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+_SHARDS = [f"{shard:02x}" for shard in range(256)]
+_PLACES = [place for place in range(36) if place not in (8, 13, 18, 23)]
+"""Where the 32 digits stand among the hyphens."""
+_VARIANTS = bytes.maketrans(b"0123456789abcdef", b"89ab" * 4)

@@ -13,18 +13,20 @@ from dragoman.errors import A2AError
 from dragoman.hosts.binding import Binding, Receive, Scope, Send
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
+from dragoman.hosts.fields import fields_by_name, reply_fields
 from dragoman.hosts.grpc.host import GRPC, GrpcHost
 from dragoman.hosts.grpc.services import GrpcServices
 from dragoman.hosts.keys import KEYS_PATH, KeyPublisher
 from dragoman.hosts.mounting import mount_on
 from dragoman.hosts.origin import Proxies, base_url
 from dragoman.hosts.probes import PROBE_PATHS, Probes
-from dragoman.hosts.reading import Disconnected, read_body, request_headers, request_path
+from dragoman.hosts.reading import Disconnected, read_body, request_path
 from dragoman.hosts.streaming import write_stream
 
 __all__ = ["Application"]
 
 CARD_PATHS = frozenset({"/.well-known/agent-card.json", "/.well-known/agent.json"})
+ELSEWHERE = CARD_PATHS | {KEYS_PATH, *PROBE_PATHS}
 
 
 class Application:
@@ -86,7 +88,7 @@ class Application:
         mount_on(app, path, self, self._open, self._close)
 
     async def _http(self, scope: Scope, path: str, receive: Receive, send: Send) -> None:
-        headers = request_headers(scope)
+        headers = fields_by_name(scope["headers"])
         if path in CARD_PATHS:
             reply = self._cards.reply(scope["method"], headers, base_url(scope, headers, self._proxies))
             await _write(reply, send)
@@ -101,9 +103,9 @@ class Application:
             await self._grpc(scope, path, headers, receive, send)
             return
         query = scope["query_string"].decode("latin-1")
-        limits = self._calls.service.limits
+        seconds = self._calls.service.limits.body_timeout
         try:
-            body = await read_body(scope, headers, receive, self._max_body_bytes, limits.body_timeout)
+            body = await read_body(scope, headers, receive, self._max_body_bytes, seconds)
         except A2AError as error:
             reply = self._calls.refuse(HttpRequest(scope["method"], path, query, headers), error)
             if scope["http_version"] < "2":
@@ -111,11 +113,29 @@ class Application:
                 reply.headers["connection"] = "close"
             await _write(reply, send)
             return
-        answer = await self._calls.answer(HttpRequest(scope["method"], path, query, headers, body))
-        if isinstance(answer, Stream):
-            await write_stream(answer, public=self._calls.public, stall=limits.send_stall, receive=receive, send=send)
-        else:
+        answer = await self.exchange(HttpRequest(scope["method"], path, query, headers, body), receive, send)
+        if answer is not None:
             await _write(answer, send)
+
+    # Requests that are there in full, for hosts that have them so.
+
+    def takes(self, request: HttpRequest) -> bool:
+        """Whether this is a call of an operation over JSON-RPC or HTTP+JSON, of a length that is taken."""
+        return not (
+            self._bindings
+            or len(request.body) > self._max_body_bytes
+            or request.path in ELSEWHERE
+            or request.headers.get("content-type", "").startswith(GRPC)
+        )
+
+    async def exchange(self, request: HttpRequest, receive: Receive, send: Send) -> HttpReply | None:
+        """The answer to a call, or None for a stream, which is sent."""
+        answer = await self._calls.answer(request)
+        if not isinstance(answer, Stream):
+            return answer
+        stall = self._calls.service.limits.send_stall
+        await write_stream(answer, public=self._calls.public, stall=stall, receive=receive, send=send)
+        return None
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
@@ -134,9 +154,5 @@ class Application:
 
 
 async def _write(reply: HttpReply, send: Send) -> None:
-    body = reply.body
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers.items()]
-    if reply.status not in (204, 304) and "content-length" not in reply.headers:
-        headers.append((b"content-length", b"%d" % len(body)))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.start", "status": reply.status, "headers": reply_fields(reply)})
+    await send({"type": "http.response.body", "body": reply.body})

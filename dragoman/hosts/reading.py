@@ -8,24 +8,17 @@ from dragoman.errors import InvalidRequestError, RequestTooLargeError
 from dragoman.hosts.binding import Receive
 from dragoman.hosts.timing import within
 
-__all__ = ["Disconnected", "read_body", "request_headers", "request_path"]
+__all__ = ["BODILESS", "Disconnected", "read_body", "request_path"]
 
 LONGEST_NUMBER = 18
 """Digits of a length that is a number of bytes that could be."""
+BODILESS = frozenset({"GET", "HEAD"})
+"""Methods whose requests have no body that means anything (RFC 9110 sections 9.3.1 and 9.3.2)."""
 PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
 class Disconnected(Exception):
     """The caller left before the request was whole."""
-
-
-def request_headers(scope: Mapping[str, Any]) -> dict[str, str]:
-    """Header fields by lower-case name; several of one name are joined by a comma (RFC 9110 section 5.3)."""
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
 
 
 def request_path(scope: Mapping[str, Any]) -> str:
@@ -51,7 +44,7 @@ async def read_body(
         InvalidRequestError: it did not come within `seconds`.
         Disconnected: the caller left.
     """
-    if scope["method"] in ("GET", "HEAD"):
+    if scope["method"] in BODILESS:
         return b""
     stated = headers.get("content-length", "")
     if stated.isdecimal() and (len(stated) > LONGEST_NUMBER or int(stated) > limit):

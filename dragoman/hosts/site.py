@@ -2,13 +2,14 @@
 
 from asyncio import AbstractEventLoop, Task
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
+from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.hosts.binding import Receive, Scope, Send
 
-__all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Site", "address"]
+__all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Exchanging", "Site", "address"]
 
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -27,6 +28,21 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Without a caller taking anything of what waits for it; then the connection is cut."""
     high_water: int = 64 * 1024
     """Bytes that wait for a slow reader before the application is made to wait."""
+
+
+@runtime_checkable
+class Exchanging(Protocol):
+    """An application that takes requests as they are which are there in full: to say them piece by piece, as ASGI has
+    it, costs a twentieth of an answer.
+    """
+
+    def takes(self, request: HttpRequest) -> bool:
+        """Whether this request may come by `exchange`."""
+        ...
+
+    async def exchange(self, request: HttpRequest, receive: Receive, send: Send) -> HttpReply | None:
+        """The answer, to be written as it is; None if it was sent by `send`."""
+        ...
 
 
 class Connection(Protocol):
@@ -54,6 +70,8 @@ class Site:
         hsts: bytes | None = None,
     ) -> None:
         self.application = application
+        same: object = application
+        self.exchanging = same if isinstance(same, Exchanging) else None
         self.loop = loop
         self.limits = limits
         self.state = state

@@ -9,6 +9,8 @@ from dragoman.types.task import TaskState
 
 __all__ = ["Shelf"]
 
+NEAR = 64
+
 
 class Shelf:
     """The tasks of one scope in order, lowest position first: all, by state and by context.
@@ -65,4 +67,7 @@ def _drop(order: list[Position], place: Position) -> None:
     if order[-1] == place:
         order.pop()
     else:
-        del order[bisect_left(order, place)]
+        # What changes is nearly always among the latest.
+        near = len(order) - NEAR
+        low = near if near > 0 and order[near] <= place else 0
+        del order[bisect_left(order, place, low)]

@@ -13,7 +13,7 @@ import httptools
 
 from dragoman.hosts.binding import Scope
 from dragoman.hosts.http1.heads import expects_word, plain_answer, split_target
-from dragoman.hosts.http1.request import Http1Request
+from dragoman.hosts.http1.request import Http1Request, RequestHead
 from dragoman.hosts.site import Site, address
 
 __all__ = ["Http1"]
@@ -50,6 +50,8 @@ class Http1(asyncio.Protocol):
         self.further = b"" if site.hsts is None else b"strict-transport-security: %b\r\n" % site.hsts
         """Lines that every answer has."""
         self._limits = site.limits
+        self._max_head_bytes = site.limits.max_head_bytes
+        self._max_header_fields = site.limits.max_header_fields
         self._loop = site.loop
         self._parser = httptools.HttpRequestParser(self)
         self._current: Http1Request | None = None
@@ -158,19 +160,19 @@ class Http1(asyncio.Protocol):
 
     def on_url(self, part: bytes) -> None:
         self._target += part
-        self._count(len(part))
+        self._quiet = 0
+        self._head_bytes += len(part)
+        if self._head_bytes > self._max_head_bytes:
+            raise _Refused(431)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_fields += 1
-        self._count(len(name) + len(value))
+        self._quiet = 0
+        self._head_bytes += len(name) + len(value)
+        if self._head_bytes > self._max_head_bytes or self._head_fields > self._max_header_fields:
+            raise _Refused(431)
         if self._reading_head:  # what stands behind the body is no part of the head (RFC 9110 section 6.5.1)
             self._headers.append((name.lower(), value))
-
-    def _count(self, size: int) -> None:
-        self._quiet = 0
-        self._head_bytes += size
-        if self._head_bytes > self._limits.max_head_bytes or self._head_fields > self._limits.max_header_fields:
-            raise _Refused(431)
 
     def on_headers_complete(self) -> None:
         self._quiet = 0
@@ -184,10 +186,10 @@ class Http1(asyncio.Protocol):
             raise _Refused(503)
         try:
             expects = expects_word(self._headers, version)
-            scope = self._scope(version)
+            head = self._head(version)
         except ValueError:
             raise _Refused(400) from None
-        request = Http1Request(self, scope, keep_alive=self._parser.should_keep_alive(), expects=expects)
+        request = Http1Request(self, head, keep_alive=self._parser.should_keep_alive(), expects=expects)
         self._incoming = request
         if self._current is None:
             self._start(request)
@@ -195,17 +197,21 @@ class Http1(asyncio.Protocol):
             self._waiting.append(request)
             self._balance()
 
-    def _scope(self, version: str) -> Scope:
+    def _head(self, version: str) -> RequestHead:
         path, raw_path, query, authority = split_target(self._target)
         if authority is not None:  # it goes before the field (RFC 9112 section 3.2.2)
             self._headers = [(b"host", authority), *(field for field in self._headers if field[0] != b"host")]
+        return RequestHead(self._parser.get_method().decode("ascii"), version, path, raw_path, query, self._headers)
+
+    def scope(self, head: RequestHead) -> Scope:
+        """What the application is told of a request."""
         scope = self._about.copy()
-        scope["http_version"] = version
-        scope["method"] = self._parser.get_method().decode("ascii")
-        scope["path"] = path
-        scope["raw_path"] = raw_path
-        scope["query_string"] = query
-        scope["headers"] = self._headers
+        scope["http_version"] = head.version
+        scope["method"] = head.method
+        scope["path"] = head.path
+        scope["raw_path"] = head.raw_path
+        scope["query_string"] = head.query
+        scope["headers"] = head.headers
         scope["state"] = self.site.state.copy()
         return scope
 
@@ -268,9 +274,7 @@ class Http1(asyncio.Protocol):
 
     def _start(self, request: Http1Request) -> None:
         self._current = request
-        task = self._loop.create_task(request.run())
-        self.site.tasks.add(task)
-        task.add_done_callback(self.site.tasks.discard)
+        request.start()
 
     def _balance(self) -> None:
         """Reads no further while requests wait for their turn, or too much of a body for the application."""

@@ -3,15 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Iterable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dragoman.hosts.binding import Scope
+from dragoman.dialects.base import HttpRequest
+from dragoman.hosts.fields import fields_by_name, reply_fields
 from dragoman.hosts.http1.heads import NO_BODY, answer_head
+from dragoman.hosts.reading import BODILESS
+from dragoman.hosts.site import Exchanging
 
 if TYPE_CHECKING:
     from dragoman.hosts.http1.connection import Http1
 
-__all__ = ["Http1Request"]
+__all__ = ["Http1Request", "RequestHead"]
 
 log = logging.getLogger("dragoman.hosts")
 
@@ -20,6 +23,17 @@ CLOSE = b"connection: close\r\n"
 KEEP_ALIVE = b"connection: keep-alive\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 GONE: MutableMapping[str, Any] = {"type": "http.disconnect"}
+
+
+class RequestHead(NamedTuple):
+    """Request line and fields; the path is that of ASGI, decoded, and as it was sent."""
+
+    method: str
+    version: str
+    path: str
+    raw_path: bytes
+    query: bytes
+    headers: list[tuple[bytes, bytes]]
 
 
 class Http1Request:
@@ -36,7 +50,8 @@ class Http1Request:
         "_gone",
         "_head",
         "_left",
-        "_scope",
+        "_request",
+        "_running",
         "begun",
         "complete",
         "ended",
@@ -44,9 +59,10 @@ class Http1Request:
         "waiting_bytes",
     )
 
-    def __init__(self, connection: "Http1", scope: Scope, *, keep_alive: bool, expects: bool) -> None:
+    def __init__(self, connection: "Http1", head: RequestHead, *, keep_alive: bool, expects: bool) -> None:
         self._connection = connection
-        self._scope = scope
+        self._request = head
+        self._running: asyncio.Task[None] | None = None
         self._expects = expects
         self._body: list[bytes] = []
         self._end_taken = False
@@ -94,10 +110,18 @@ class Http1Request:
 
     # What the application does.
 
-    async def run(self) -> None:
+    def start(self) -> None:
         """Runs the application to the end of the answer; one that fails or gives none is answered for."""
+        site = self._connection.site
+        self._running = site.loop.create_task(self._run())
+        site.tasks.add(self._running)
+
+    async def _run(self) -> None:
+        site = self._connection.site
         try:
-            await self._connection.site.application(self._scope, self.receive, self.send)
+            # A request of any size nearly always comes in one piece, and is whole by now.
+            if not (self.complete and site.exchanging is not None and await self._exchanged(site.exchanging)):
+                await site.application(self._connection.scope(self._request), self.receive, self.send)
             if not self.ended and not self._gone:
                 self._fail(RuntimeError("the application ended before its answer"))
         except asyncio.CancelledError:
@@ -106,6 +130,31 @@ class Http1Request:
         except Exception as error:  # noqa: BLE001 -- the one place where an application's defects become an answer
             if not self._gone:
                 self._fail(error)
+        finally:
+            running, self._running = self._running, None
+            assert running is not None
+            site.tasks.discard(running)
+
+    async def _exchanged(self, application: Exchanging) -> bool:
+        """Has the application answer the request as a whole, if it takes it so."""
+        head = self._request
+        request = HttpRequest(
+            head.method,
+            head.raw_path.decode("latin-1"),
+            head.query.decode("latin-1"),
+            fields_by_name(head.headers),
+            b"" if head.method in BODILESS else self._body[0] if len(self._body) == 1 else b"".join(self._body),
+        )
+        if not application.takes(request):
+            return False
+        self._piece()
+        reply = await application.exchange(request, self.receive, self.send)
+        if reply is not None and not self._gone:
+            self._begin(reply.status, reply_fields(reply))
+            self._write(reply.body, last=True)
+            if self._connection.slow:
+                await self._connection.drained()
+        return True
 
     def _fail(self, error: Exception) -> None:
         log.error("the application failed", exc_info=error)
@@ -165,9 +214,9 @@ class Http1Request:
                 fields.append(field)
                 if name == b"content-length":
                     self._left = int(value)
-        old = self._scope["http_version"] == "1.0"
+        old = self._request.version == "1.0"
         further = self._connection.further
-        self._bodiless = self._scope["method"] == "HEAD" or status in NO_BODY
+        self._bodiless = self._request.method == "HEAD" or status in NO_BODY
         if self._left is None and not self._bodiless:
             self._chunked = not old
             self.keep_alive = self.keep_alive and self._chunked

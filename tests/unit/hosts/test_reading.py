@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from dragoman.errors import ConfigurationError, InvalidRequestError, RequestTooLargeError
+from dragoman.hosts.fields import fields_by_name
 from dragoman.hosts.origin import Proxies, base_url
-from dragoman.hosts.reading import Disconnected, read_body, request_headers, request_path
+from dragoman.hosts.reading import Disconnected, read_body, request_path
 
 
 class Incoming:
@@ -100,7 +101,7 @@ async def test_methods_without_a_body_do_not_wait_for_one(method: str) -> None:
 
 def test_fields_of_one_name_are_joined_in_their_order() -> None:
     fields = [(b"a2a-extensions", b"one"), (b"host", b"x"), (b"a2a-extensions", b"two, three"), (b"odd", b"\xe4")]
-    assert request_headers({"headers": fields}) == {"a2a-extensions": "one, two, three", "host": "x", "odd": "\xe4"}
+    assert fields_by_name(fields) == {"a2a-extensions": "one, two, three", "host": "x", "odd": "\xe4"}
 
 
 @pytest.mark.parametrize(
