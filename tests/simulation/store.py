@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from dragoman.errors import Duplicate, Fenced, StoreUnavailable
 from dragoman.ports.call import Scope
+from dragoman.ports.push import DeadLetter, NewPush, Push, PushMove, PushState
 from dragoman.ports.tasks import (
     Commit,
     Entry,
@@ -100,7 +101,7 @@ class SharedStore:
 
 
 class StoreView:
-    """The shared store as one process reaches it, under the promises of `TaskStore`."""
+    """The shared store as one process reaches it, under the promises of `TaskStore` and `PushStore`."""
 
     def __init__(self, shared: SharedStore, loop: SeededLoop, random: Random) -> None:
         self._shared = shared
@@ -149,6 +150,15 @@ class StoreView:
     async def erase(self, selector: Selector) -> tuple[str, ...]:
         return await self._write("", lambda: self._inner.erase(selector))
 
+    async def put_push(self, new: NewPush) -> Push:
+        return await self._write(new.task_id, lambda: self._inner.put_push(new))
+
+    async def drop_push(self, task_id: str, scope: Scope, config_id: str) -> None:
+        await self._write(task_id, lambda: self._inner.drop_push(task_id, scope, config_id))
+
+    async def move_push(self, move: PushMove) -> None:
+        await self._write(f"push {move.n}", lambda: self._inner.move_push(move))
+
     # Reads.
 
     async def get(self, task_id: str, scope: Scope) -> Stored | None:
@@ -174,6 +184,21 @@ class StoreView:
 
     async def locate(self, task_id: str) -> Stored | None:
         return await self._read(lambda: self._inner.locate(task_id))
+
+    async def get_push(self, task_id: str, scope: Scope, config_id: str) -> Push | None:
+        return await self._read(lambda: self._inner.get_push(task_id, scope, config_id))
+
+    async def page_pushes(self, task_id: str, scope: Scope, *, after: int, limit: int) -> tuple[Push, ...]:
+        return await self._read(partial(self._inner.page_pushes, task_id, scope, after=after, limit=limit))
+
+    async def due_pushes(self, worker: str, dead_after: float, *, after: int, limit: int) -> tuple[Push, ...]:
+        return await self._read(partial(self._inner.due_pushes, worker, dead_after, after=after, limit=limit))
+
+    async def read_pushes(self, state: PushState, *, after: int, limit: int) -> tuple[Push, ...]:
+        return await self._read(partial(self._inner.read_pushes, state, after=after, limit=limit))
+
+    async def letters(self, n: int, limit: int) -> tuple[DeadLetter, ...]:
+        return await self._read(lambda: self._inner.letters(n, limit))
 
     # What happens on the way.
 

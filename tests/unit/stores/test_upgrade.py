@@ -1,4 +1,4 @@
-"""A file that the first release wrote is upgraded with all it holds. It never changes; later schemas add others."""
+"""Files that earlier releases wrote are upgraded with all they hold. They never change; later schemas add others."""
 
 import gzip
 import sqlite3
@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.errors import StoreUnavailable
 from dragoman.ports.call import Scope
+from dragoman.ports.push import NewPush
 from dragoman.ports.tasks import Commit, Entry, Memo, Query, Stored, TurnStart
 from dragoman.stores.sqlite import SqliteStore, schema, upkeep
 from dragoman.types.events import TaskStatusUpdateEvent
@@ -23,10 +24,16 @@ FRESH = "ca000000-0000-4000-8000-00000000000b"
 ANN = Scope("acme", "ann")
 
 
+@pytest.fixture(params=range(1, len(schema.MIGRATIONS)))
+def old(request: pytest.FixtureRequest) -> int:
+    """A schema that is not written any more."""
+    return int(request.param)
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path: Path, old: int) -> Path:
     path = tmp_path / "tasks.db"
-    path.write_bytes(gzip.decompress((FILES / "schema_1.db.gz").read_bytes()))
+    path.write_bytes(gzip.decompress((FILES / f"schema_{old}.db.gz").read_bytes()))
     return path
 
 
@@ -51,8 +58,8 @@ async def located(store: SqliteStore, task_id: str) -> Stored:
     return found
 
 
-def test_the_file_is_of_schema_1(path: Path) -> None:
-    assert version(path) == 1
+def test_the_file_is_of_its_schema(path: Path, old: int) -> None:
+    assert version(path) == old
 
 
 async def test_every_task_is_as_it_was(store: SqliteStore, path: Path) -> None:
@@ -98,10 +105,11 @@ async def test_lists_and_their_totals_are_right(store: SqliteStore) -> None:
         assert ({task.id for task in page.tasks}, page.total) == (ids, len(ids))
 
 
-async def test_tasks_under_way_can_be_claimed_and_ended(store: SqliteStore, path: Path) -> None:
+async def test_tasks_under_way_can_be_claimed_and_ended(store: SqliteStore, path: Path, old: int) -> None:
     assert upkeep.check(path) == (4, ())
     claimable = await store.claimable(1000.0, 9)
-    assert {(one.task.id, one.worker, one.attempt) for one in claimable} == {(RUNNING, "", 1), (FRESH, "", 1)}
+    worker, queued = ("", 1) if old == 1 else ("lost", 0)
+    assert {(one.task.id, one.worker, one.attempt) for one in claimable} == {(RUNNING, worker, 1), (FRESH, "", queued)}
     one = await located(store, RUNNING)
     status = TaskStatus(state=TaskState.COMPLETED, timestamp=one.task.status.timestamp)
     event = TaskStatusUpdateEvent(task_id=RUNNING, context_id=one.task.context_id, status=status)
@@ -115,17 +123,33 @@ async def test_tasks_under_way_can_be_claimed_and_ended(store: SqliteStore, path
     assert (ended.task, ended.seq, ended.epoch, ended.worker, ended.attempt) == (whole, 6, 2, "new", 2)
 
 
-@pytest.mark.parametrize("statement", range(len(schema.MIGRATIONS[1])))
-async def test_an_upgrade_that_breaks_off_leaves_the_old_file(
-    path: Path, statement: int, monkeypatch: pytest.MonkeyPatch
+async def test_keys_are_known_again(store: SqliteStore, old: int) -> None:
+    known = await store.known(Scope(), "m")
+    assert (None if known is None else known.task_id) == (None if old == 1 else RUNNING)
+
+
+async def test_tasks_can_be_given_configurations_of_push_notifications(store: SqliteStore, path: Path) -> None:
+    for task_id in (RUNNING, ENDED):
+        new = NewPush(
+            task_id=task_id, id="c", scope=Scope(), dialect="1.0", origin="o", sealed=b"s", worker="new", cursor=None
+        )
+        assert (await store.put_push(new)).seq > 1
+    due = await store.due_pushes("new", 1000.0, after=0, limit=9)
+    assert [push.task_id for push in due] == [ENDED]
+    assert upkeep.check(path) == (4, ())
+
+
+async def test_an_upgrade_that_breaks_off_anywhere_leaves_the_old_file(
+    path: Path, old: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = list(schema.MIGRATIONS[1])
-    broken.insert(statement + 1, "insert into nowhere values (1)")
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", (schema.MIGRATIONS[0], tuple(broken)))
-        with pytest.raises(StoreUnavailable, match="nowhere"):
-            await SqliteStore(path, owner="echo").open()
-    assert version(path) == 1
+    for number, steps in enumerate(schema.MIGRATIONS[old:], old):
+        for statement in range(len(steps)):
+            broken = (*steps[: statement + 1], "insert into nowhere values (1)", *steps[statement + 1 :])
+            with monkeypatch.context() as patched:
+                patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS[:number], broken))
+                with pytest.raises(StoreUnavailable, match="nowhere"):
+                    await SqliteStore(path, owner="echo").open()
+            assert version(path) == old
     again = SqliteStore(path, owner="echo")
     await again.open()
     assert (await located(again, ENDED)).task.text == "done"
