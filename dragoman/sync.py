@@ -12,11 +12,12 @@ import functools
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
 from dragoman import client as asynchronous
-from dragoman.client import Content, ReplyOptions, SendOptions, WaitOptions
+from dragoman.client import Content, ReceiverOptions, ReplyOptions, SendOptions, WaitOptions
 from dragoman.errors import ConfigurationError
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
@@ -25,9 +26,22 @@ from dragoman.types.requests import SendMessageRequest, SubscribeToTaskRequest
 from dragoman.types.task import Task, TaskState
 
 if TYPE_CHECKING:
-    from dragoman.cards.verdict import CardVerdict
+    import ssl
 
-__all__ = ["AuthRequired", "Client", "InputRequired", "TaskHandle", "connect"]
+    from dragoman.cards.verdict import CardVerdict
+    from dragoman.client.receiver import OnEvent
+    from dragoman.client.receiver import Receiver as AsynchronousReceiver
+
+__all__ = [
+    "AuthRequired",
+    "Client",
+    "InputRequired",
+    "Receiver",
+    "ResultOptions",
+    "StartOptions",
+    "TaskHandle",
+    "connect",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,6 +69,20 @@ class _Blocking(Generic[P, R]):
             return instance.wait(self._method(instance.inner, *args, **kwargs))
 
         return call
+
+
+class StartOptions(SendOptions, total=False):
+    """What may go with a message whose outcome is heard of later."""
+
+    webhook: "Receiver"
+    """Has the agent push what happens to this receiver."""
+
+
+class ResultOptions(WaitOptions, total=False):
+    """How to hear of the outcome."""
+
+    via: "Receiver"
+    """Waits for what this receiver is pushed instead of keeping a stream open."""
 
 
 class Client:
@@ -109,12 +137,22 @@ class Client:
     def stream(self, content: Content, **options: Unpack[SendOptions]) -> Generator[StreamEvent, None, None]:
         return self.each(self.inner.stream(content, **options))
 
-    def start(self, content: Content, **options: Unpack[SendOptions]) -> "TaskHandle | Message":
-        answer = self.wait(self.inner.start(content, **options))
+    def start(self, content: Content, **options: Unpack[StartOptions]) -> "TaskHandle | Message":
+        answer = self.wait(self.inner.start(content, **_inner(options)))
         return answer if isinstance(answer, Message) else TaskHandle(self, answer)
 
     def task(self, task_id: str, *, history_length: int | None = None) -> "TaskHandle":
         return TaskHandle(self, self.wait(self.inner.task(task_id, history_length=history_length)))
+
+    def receiver(
+        self,
+        url: str | None = None,
+        on_event: Callable[[StreamEvent], None] | None = None,
+        **options: Unpack[ReceiverOptions],
+    ) -> "Receiver":
+        """As `dragoman.Client.receiver`; `on_event` is called in a thread, and may take its time."""
+        told = None if on_event is None else _in_thread(on_event)
+        return Receiver(self, self.inner.receiver(url, told, **options))
 
     def send_streaming_message(self, request: SendMessageRequest) -> Generator[StreamEvent, None, None]:
         return self.each(self.inner.send_streaming_message(request))
@@ -189,8 +227,8 @@ class TaskHandle:
     def state(self) -> TaskState:
         return self._inner.state
 
-    def result(self, **options: Unpack[WaitOptions]) -> Task:
-        return self._client.wait(self._inner.result(**options))
+    def result(self, **options: Unpack[ResultOptions]) -> Task:
+        return self._client.wait(self._inner.result(**_inner(options)))
 
     def refresh(self, *, history_length: int | None = None) -> Task:
         return self._client.wait(self._inner.refresh(history_length=history_length))
@@ -203,6 +241,52 @@ class TaskHandle:
 
     def events(self, **options: Unpack[WaitOptions]) -> Generator[StreamEvent, None, None]:
         return self._client.each(self._inner.events(**options))
+
+
+class Receiver:
+    """As `dragoman.client.receiver.Receiver`, served on a port of its own: its route belongs to the client's thread."""
+
+    def __init__(self, client: Client, inner: "AsynchronousReceiver") -> None:
+        self._client = client
+        self.inner = inner
+
+    def __repr__(self) -> str:
+        return repr(self.inner)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        return self.inner.url
+
+    @contextmanager
+    def serve(
+        self, host: str = "127.0.0.1", port: int = 0, *, tls: "ssl.SSLContext | None" = None
+    ) -> Generator[str, None, None]:
+        served = self.inner.serve(host, port, tls=tls)
+        origin = self._client.wait(_entered(served))
+        try:
+            yield origin
+        finally:
+            self._client.wait(_left(served))
+
+    def watch(self, task: TaskHandle | str) -> None:
+        self._client.wait(self.inner.watch(_id_of(task)))
+
+    def unwatch(self, task: TaskHandle | str) -> None:
+        self._client.wait(self.inner.unwatch(_id_of(task)))
+
+    def events(self, task: TaskHandle | str) -> Generator[StreamEvent, None, None]:
+        return self._client.each(self.inner.events(_id_of(task)))
+
+    def close(self) -> None:
+        self._client.wait(self.inner.aclose())
 
 
 class InputRequired(asynchronous.InputRequired):
@@ -229,3 +313,28 @@ connect = _synchronous(asynchronous.connect)
 
 async def _next(events: AsyncGenerator[StreamEvent, None]) -> StreamEvent | None:
     return await anext(events, None)
+
+
+def _id_of(task: TaskHandle | str) -> str:
+    return task if isinstance(task, str) else task.id
+
+
+def _inner(options: StartOptions | ResultOptions) -> Any:
+    """The options as the asynchronous client takes them."""
+    given = cast("dict[str, Any]", options)
+    return {name: value.inner if isinstance(value, Receiver) else value for name, value in given.items()}
+
+
+def _in_thread(on_event: Callable[[StreamEvent], None]) -> "OnEvent":
+    async def called(event: StreamEvent) -> None:
+        await asyncio.to_thread(on_event, event)
+
+    return called
+
+
+async def _entered(context: AbstractAsyncContextManager[R]) -> R:
+    return await context.__aenter__()
+
+
+async def _left(context: AbstractAsyncContextManager[Any]) -> None:
+    await context.__aexit__(None, None, None)

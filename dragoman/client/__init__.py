@@ -3,7 +3,15 @@
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
 from dragoman.client.connecting import AgentReference, connect
-from dragoman.client.content import Content, ReplyOptions, SendOptions, WaitOptions
+from dragoman.client.content import (
+    Content,
+    ReceiverOptions,
+    ReplyOptions,
+    ResultOptions,
+    SendOptions,
+    StartOptions,
+    WaitOptions,
+)
 from dragoman.client.discovery import CardCache, CardInvalid, CardNotFound, NoUsableInterface
 from dragoman.client.local import InProcess, LocalChannel, LocalService
 from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed, TaskUnfinished
@@ -32,8 +40,11 @@ __all__ = [
     "LocalChannel",
     "LocalService",
     "NoUsableInterface",
+    "ReceiverOptions",
     "ReplyOptions",
+    "ResultOptions",
     "SendOptions",
+    "StartOptions",
     "TaskFailed",
     "TaskHandle",
     "TaskUnfinished",

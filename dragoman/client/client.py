@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 import msgspec
 
-from dragoman.client.content import Content, ResultOptions, SendOptions, StartOptions, WaitOptions, request_of
+from dragoman.client.content import (
+    Content,
+    ReceiverOptions,
+    ResultOptions,
+    SendOptions,
+    StartOptions,
+    WaitOptions,
+    request_of,
+)
 from dragoman.client.follow import Events, Way, followed, settled, timely
 from dragoman.client.leaving import Attendance, Farewells
 from dragoman.client.link import Link
@@ -26,13 +34,12 @@ from dragoman.operations import (
 from dragoman.types.card import AgentCard
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
-from dragoman.types.push import AuthenticationInfo
 from dragoman.types.requests import CancelTaskRequest, GetTaskRequest, SendMessageRequest
 from dragoman.types.task import Task
 
 if TYPE_CHECKING:
     from dragoman.cards.verdict import CardVerdict
-    from dragoman.client.receiver import OnEvent, Receiver, ReceiverLimits, Signature
+    from dragoman.client.receiver import OnEvent, Receiver
 
 __all__ = ["Client"]
 
@@ -147,39 +154,18 @@ class Client(Operations):
         return self._handle(await self.get_task(GetTaskRequest(id=task_id, history_length=history_length)))
 
     def receiver(
-        self,
-        url: str | None = None,
-        on_event: "OnEvent | None" = None,
-        *,
-        token: str | None = None,
-        authentication: AuthenticationInfo | None = None,
-        signature: "Signature | None" = None,
-        any_task: bool = False,
-        limits: "ReceiverLimits | None" = None,
+        self, url: str | None = None, on_event: "OnEvent | None" = None, **options: Unpack[ReceiverOptions]
     ) -> "Receiver":
         """A receiver of what this agent pushes; it closes with the client, if not before.
 
         Args:
             url: where the agent reaches it; may be left out if the receiver is served on a port that it reaches.
             on_event: awaited with each event; when it raises, the agent comes again with the same.
-            token: good for configurations that somebody else makes, beside the token that each of ours has of its own.
-            authentication: what the agent is to authenticate with, beside the token.
-            signature: verifies each notification; what was not signed is refused then.
-            any_task: takes what is pushed of tasks that nobody here has asked for, from senders who know `token`.
-            limits: what it bears; see `ReceiverLimits`.
+            **options: what it takes from whom; see `ReceiverOptions`.
         """
-        from dragoman.client.receiver import Receiver, ReceiverLimits
+        from dragoman.client.receiver import Receiver
 
-        made = Receiver(
-            self,
-            url,
-            on_event,
-            token=token,
-            authentication=authentication,
-            signature=signature,
-            any_task=any_task,
-            limits=limits or ReceiverLimits(),
-        )
+        made = Receiver(self, url, on_event, **options)
         self._receivers.append(made)
         return made
 

@@ -9,14 +9,16 @@ import msgspec
 
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.json import Json, JsonObject
+from dragoman.types.push import AuthenticationInfo
 from dragoman.types.requests import SendMessageConfiguration, SendMessageRequest
 
 if TYPE_CHECKING:
-    from dragoman.client.receiver import Receiver
+    from dragoman.client.receiver import Receiver, ReceiverLimits, Signature
 
 __all__ = [
     "Content",
     "PydanticModel",
+    "ReceiverOptions",
     "ReplyOptions",
     "ResultOptions",
     "SendOptions",
@@ -81,6 +83,21 @@ class SendOptions(ReplyOptions, WaitOptions, total=False):
     context_id: str
     task_id: str
     reference_task_ids: Sequence[str]
+
+
+class ReceiverOptions(TypedDict, total=False):
+    """What a receiver of notifications takes from whom."""
+
+    token: str
+    """Good for configurations that somebody else makes, beside the token that each of ours has of its own."""
+    authentication: AuthenticationInfo
+    """What the agent is to authenticate with, beside the token."""
+    signature: "Signature"
+    """Verifies each notification; what was not signed is refused then."""
+    any_task: bool
+    """Takes what is pushed of tasks that nobody here has asked for, from senders who know `token`."""
+    limits: "ReceiverLimits"
+    """What it bears."""
 
 
 class StartOptions(SendOptions, total=False):

@@ -13,12 +13,13 @@ class Rate:
         self._burst = float(burst)
         self._clock = clock
         self._left = self._burst
-        self._seen = clock()
+        self._seen: float | None = None
 
     def take(self) -> float:
         """Takes a token and gives 0; else the seconds until there is one, and takes nothing."""
         now = self._clock()
-        self._left = min(self._burst, self._left + (now - self._seen) * self._rate)
+        passed = 0.0 if self._seen is None else now - self._seen
+        self._left = min(self._burst, self._left + passed * self._rate)
         self._seen = now
         if self._left < 1.0:
             return (1.0 - self._left) / self._rate

@@ -1,6 +1,7 @@
 """Agents of our own that push to receivers of our own, over sockets, in every binding and version."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,7 +10,7 @@ import msgspec
 import pytest
 from starlette.applications import Starlette
 
-from dragoman import Agent, InputRequired, Message, PushOptions, TaskContext, TaskHandle, answer, connect
+from dragoman import Agent, InputRequired, Message, PushOptions, TaskContext, TaskHandle, answer, connect, sync
 from dragoman.client.client import Client
 from dragoman.client.receiver import HmacSignature, JwtSignature, ReceiverLimits
 from dragoman.client.receiver.hosting import hosted
@@ -30,7 +31,7 @@ QUICK = Retry(first=0.01, most=0.05, budget=60.0)
 
 
 def pushing(**options: Any) -> Agent:
-    given = {"insecure": True, "retry": QUICK, **options}
+    given: dict[str, Any] = {"insecure": True, "retry": QUICK, **options}
     agent = Agent("Pusher", "Does as it is told.", store="memory", push=PushOptions(**given))
 
     @agent.skill
@@ -276,3 +277,30 @@ async def test_a_client_that_closes_takes_its_receivers_along() -> None:
                 handle = await started(client, "ask", webhook=receiver)
                 assert len(await configs(lasting, handle.id)) == 1
         assert await configs(lasting, handle.id) == ()
+
+
+def test_programs_without_an_event_loop_receive_too() -> None:
+    told: list[str] = []
+    threads: list[int] = []
+    ended = threading.Event()
+
+    def on_event(event: StreamEvent) -> None:
+        threads.append(threading.get_ident())
+        told.append(words(event))
+        if told[-1] == "completed":
+            ended.set()
+
+    with sync.connect(pushing()) as client, client.receiver(on_event=on_event) as receiver, receiver.serve() as origin:
+        assert receiver.url == f"{origin}/"
+        handle = client.start("1", webhook=receiver)
+        assert isinstance(handle, sync.TaskHandle)
+        assert handle.result(via=receiver, deadline=20).text == "0 "
+        assert ended.wait(20)
+        asking = client.start("ask")
+        assert isinstance(asking, sync.TaskHandle)
+        receiver.watch(asking)
+        receiver.unwatch(asking)
+        assert [words(event) for event in receiver.events(handle)] == ["Task completed: 0 "]
+    assert told[0].startswith("Task")
+    assert threading.get_ident() not in threads
+    assert repr(receiver).startswith("Receiver(")
