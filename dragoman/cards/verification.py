@@ -63,7 +63,7 @@ async def _judged(members: dict[str, Any], signatures: Sequence[Any], keys: Card
 
 def _readable(covered: Mapping[str, Any], signatures: Sequence[Any]) -> AgentCard | None:
     """The card that was signed, with its signatures; None if what was signed is not enough to call anybody."""
-    formed = [one for one in signatures if isinstance(one, Mapping)]
+    formed = [cast("Mapping[str, Any]", one) for one in signatures if isinstance(one, Mapping)]
     try:
         return decode_card(msgspec.json.encode({**covered, "signatures": formed}))
     except DragomanError:

@@ -13,9 +13,10 @@ import msgspec
 from dragoman.dialects.codec import Codec
 from dragoman.dialects.v0_3 import card as v0_3
 from dragoman.dialects.v1_0 import card as v1_0
+from dragoman.errors import InvalidParamsError
 from dragoman.types.card import AgentCard
 
-__all__ = ["CARD_SHAPES", "CardShape", "card_members", "decode_card", "encode_card", "stated_members"]
+__all__ = ["CARD_SHAPES", "CardShape", "card_members", "card_violations", "decode_card", "encode_card", "stated_members"]
 
 CardShape = Literal["everyone", "strict-1.0"]
 """Whether members of 0.3 may stand in the card; `strict-1.0` is for readers that refuse what 1.0 does not have."""
@@ -26,6 +27,9 @@ _OLDER = "0.3"
 _codec = Codec(v1_0.AgentCard, v1_0.read_card, v1_0.write_card, shape=v1_0.upgraded, plain=False)
 _stated: Codec[v1_0.AgentCard, v1_0.AgentCard] = Codec(
     v1_0.AgentCard, lambda card: card, lambda card: card, plain=False
+)
+_checked: Codec[v1_0.AgentCard, v1_0.AgentCard] = Codec(
+    v1_0.AgentCard, lambda card: card, lambda card: card, strict=True, plain=False
 )
 _encode = msgspec.json.Encoder().encode
 
@@ -83,3 +87,12 @@ def stated_members(card: Mapping[str, Any]) -> dict[str, Any]:
         whole["capabilities"] = {}
     members: dict[str, Any] = msgspec.to_builtins(_stated.convert(whole))
     return members
+
+
+def card_violations(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What breaks the schema of 1.0 in a card's JSON: paths (`skills[0].name`) with words. At most 20."""
+    try:
+        _checked.convert(dict(card))
+    except InvalidParamsError as error:
+        return [(violation.field, violation.description) for violation in error.violations]
+    return []
