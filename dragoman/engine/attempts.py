@@ -1,4 +1,4 @@
-"""What attempts at a turn that broke off have left, for the attempt that runs the turn again.
+"""What attempts at a turn that broke off have left, for the attempt that runs the turn again; and how many broke off.
 
 An attempt repeats its turn up to the last answer in silence. From there on it speaks as if nobody had spoken before:
 whatever earlier attempts have said since that answer is replaced, artifact by artifact. One that runs from the start
@@ -9,12 +9,23 @@ from collections.abc import Mapping, Sequence
 
 from dragoman.core.lifecycle import fold
 from dragoman.engine.world import World
-from dragoman.ports.tasks import Entry, Stored
+from dragoman.ports.tasks import Entry, Memo, Stored
 from dragoman.types.content import Artifact
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from dragoman.types.task import Task, TaskStatus
 
-__all__ = ["left_behind"]
+__all__ = ["crashes", "left_behind", "stopped_memo"]
+
+
+def stopped_memo(turn: int, attempt: int) -> Memo:
+    """What a turn remembers of an attempt that ended because its server was told to stop: that was no crash."""
+    return Memo(kind="stopped", key=str(attempt), turn=turn)
+
+
+async def crashes(world: World, stored: Stored) -> int:
+    """How many attempts at the turn a crash has ended, that of a lost owner included."""
+    memos = await world.store.memos(stored.task.id, stored.turn)
+    return stored.attempt - sum(memo.kind == "stopped" for memo in memos)
 
 
 async def left_behind(world: World, stored: Stored, afresh: bool) -> Mapping[str, Artifact | None]:

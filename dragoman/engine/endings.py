@@ -22,7 +22,9 @@ class Stop(enum.Enum):
 
     CANCELED = enum.auto()
     WORKER_LOST = enum.auto()
+    """The server stops: the task ends as FAILED."""
     HANDED_BACK = enum.auto()
+    """The server stops: the task stays as it is and is nobody's, for another worker to run it again."""
     DEADLINE = enum.auto()
     IDLE_TIMEOUT = enum.auto()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.engine.attempts import left_behind
+from dragoman.engine.attempts import left_behind, stopped_memo
 from dragoman.engine.cancellation import taken_back
 from dragoman.engine.endings import Ending, Stop, broken, outcome_of
 from dragoman.engine.tasklog import TaskLog
@@ -43,6 +43,7 @@ class Execution:
         "_flush_error",
         "_flusher",
         "_handling",
+        "_leaving",
         "_lineage",
         "_log",
         "_loop",
@@ -110,17 +111,15 @@ class Execution:
         """Lets those go who wait on behalf of a caller."""
         _let_go(self._callers)
 
-    def cancel(self) -> None:
-        """Asks the run to end as CANCELED."""
-        self._stop(Stop.CANCELED)
-
-    def stop(self) -> None:
-        """Asks the run to end as FAILED, because the server stops."""
-        self._stop(Stop.WORKER_LOST)
-
-    def hand_back(self) -> None:
-        """Asks the run to leave the task as it is; it is nobody's then, for another worker to run it again."""
-        self._stop(Stop.HANDED_BACK)
+    def stop(self, reason: Stop) -> None:
+        """Asks the run to end for this reason, unless it was asked before; who asks sees to it that it does."""
+        if self._stop_reason is None and not self._over:
+            self._stop_reason = reason
+            self._log.hasty = not reason.final
+            if reason.final and self._lineage is not None:
+                self._lineage.cancel()
+            if self._flush_error is None:
+                self._cancel_handler()
 
     @property
     def skill(self) -> str:
@@ -189,7 +188,7 @@ class Execution:
         policy = self._world.agent.policy(self._stored.skill)
         self._handling = True
         if policy.deadline is not None or policy.idle_timeout is not None:
-            self._watch = Watch(policy, self._world.limits.cancel_grace, stop=self._stop, abandon=self.abandon)
+            self._watch = Watch(policy, self._world.limits.cancel_grace, stop=self.stop, abandon=self.abandon)
         ending: Ending
         try:
             ending = await self._world.agent.execute(turn)
@@ -219,7 +218,7 @@ class Execution:
             raise self._flush_error
         stopped = self._stop_reason is not None
         if stopped and self._stop_reason is Stop.HANDED_BACK:
-            await self._log.hand_back()
+            await self._log.hand_back(stopped_memo(turn.number, turn.attempt))
             return False
         if turn.parked is not None and not stopped and not isinstance(ending, (Exception, asyncio.CancelledError)):
             memo, status = turn.parked
@@ -288,7 +287,7 @@ class Execution:
 
     def _flush_soon(self) -> None:
         self._flush_due = False
-        if self._flusher is None and self._handling and self._turn.waiting:
+        if self._flusher is None and self._flush_error is None and self._handling and self._turn.waiting:
             self._flusher = self._loop.create_task(self._flush(self._turn))
 
     async def _flush(self, turn: RunningTurn) -> None:
@@ -297,7 +296,10 @@ class Execution:
                 await self._flush_once(turn)
         except Exception as error:  # noqa: BLE001 -- the end of the turn raises it again
             self._flush_error = error
-            self._cancel_handler()
+            if self._stop_reason is None:
+                # Asked once it may clean up; asked again it would be kept from that.
+                self._cancel_handler()
+                self._loop.call_later(self._world.limits.cancel_grace, self._leave)
         finally:
             self._flusher = None
 
@@ -316,13 +318,8 @@ class Execution:
 
     # How it ends.
 
-    def _stop(self, reason: Stop) -> None:
-        if self._stop_reason is None and not self._over:
-            self._stop_reason = reason
-            self._log.hasty = not reason.final
-            if reason.final and self._lineage is not None:
-                self._lineage.cancel()
-            self._cancel_handler()
+    def _leave(self) -> None:
+        self._leaving = self._loop.create_task(self.abandon())
 
     def _cancel_handler(self) -> None:
         if self._handling and self._runner is not None:

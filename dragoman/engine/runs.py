@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from dragoman.engine.endings import Stop
 from dragoman.engine.execution import Execution
 from dragoman.engine.persistence import until_available
 from dragoman.engine.slots import Slots
@@ -139,7 +140,7 @@ class Runs:
         execution = self._live.get(task_id)
         if execution is None:
             return False
-        execution.cancel()
+        execution.stop(Stop.CANCELED)
         # Who asks may leave, or be cancelled; what was begun is done.
         await asyncio.shield(self._end([execution]))
         return True
@@ -166,7 +167,7 @@ class Runs:
         self._stopping = True
         resumable = [run for run in self._live.values() if self._world.agent.policy(run.skill).on_crash == "resume"]
         for execution in resumable:
-            execution.hand_back()
+            execution.stop(Stop.HANDED_BACK)
         if resumable:
             self._end(resumable)
 
@@ -189,9 +190,9 @@ class Runs:
     def _stop(self, execution: Execution) -> None:
         """Has a run end as its skill's policy says: FAILED, or for another worker to run it again."""
         if self._world.agent.policy(execution.skill).on_crash == "fail":
-            execution.stop()
+            execution.stop(Stop.WORKER_LOST)
         else:
-            execution.hand_back()
+            execution.stop(Stop.HANDED_BACK)
 
     def _end(self, executions: Sequence[Execution]) -> asyncio.Task[None]:
         return self._keep(asyncio.get_running_loop().create_task(self._brought_to_end(executions)))

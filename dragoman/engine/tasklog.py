@@ -109,14 +109,14 @@ class TaskLog:
         if entries:
             self._world.bus.publish(Hint(self.task_id, entries))
 
-    async def hand_back(self) -> None:
-        """Makes the task nobody's, under a new epoch: this log is over.
+    async def hand_back(self, stopped: Memo) -> None:
+        """Makes the task nobody's, under a new epoch, and has it remembered why: this log is over.
 
         Raises:
             Fenced, StoreUnavailable: as `TaskStore.commit`.
         """
         await self._world.store.commit(
-            Commit(task_id=self.task_id, epoch=self._epoch, after=self._seq, claim=True, worker="")
+            Commit(task_id=self.task_id, epoch=self._epoch, after=self._seq, claim=True, worker="", memos=(stopped,))
         )
 
     async def insist(self, call: Callable[[], Awaitable[T]]) -> T:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
+from dragoman.engine.attempts import crashes
 from dragoman.engine.endings import attempts_exhausted, worker_lost
 from dragoman.engine.runs import Runs
 from dragoman.engine.tidying import Tidying
@@ -174,8 +175,8 @@ class Worker:
         policy = self._world.agent.policy(stored.skill)
         if policy.on_crash == "fail":
             await fail(self._world, stored, worker_lost())
-        elif stored.worker and stored.attempt >= policy.max_attempts:
-            await fail(self._world, stored, attempts_exhausted(stored.attempt))
+        elif stored.worker and (times := await crashes(self._world, stored)) >= policy.max_attempts:
+            await fail(self._world, stored, attempts_exhausted(times))
         else:
             return await self._run(stored)
         return True

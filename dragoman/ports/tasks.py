@@ -61,7 +61,9 @@ class TurnStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
 
 
 class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Something that a turn remembers: kind `ask` (a question, with its answer once there) or `step` (a result)."""
+    """Something that a turn remembers: kind `ask` (a question, with its answer once there), `step` (a result), `inbox`
+    (a message that it took) or `stopped` (an attempt that was ended by an orderly stop of its server).
+    """
 
     kind: str
     key: str

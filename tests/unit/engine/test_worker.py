@@ -206,3 +206,24 @@ async def test_a_task_beyond_help_does_not_keep_the_others_waiting(
         await stage.service.open()
         states = [(await stage.task(task.id)).state for task in tasks]
         assert states == [TaskState.FAILED, TaskState.WORKING, TaskState.FAILED]
+
+
+async def test_an_orderly_stop_is_no_crash(each_store: TaskStore, agent: ScriptedAgent) -> None:
+    agent.policies = Policy(on_crash="resume", max_attempts=2)
+    async with staged(each_store, agent) as stage:
+        task = await stage.begin()
+        for _ in range(3):
+            await agent.run()
+            await stage.service.close()
+            await stage.service.open()
+        await agent.run()
+        await crash(stage)
+        await stage.service.open()
+        run = await agent.run()
+        assert run.turn.attempt == 5
+        await crash(stage)
+        await stage.service.open()
+        assert await reason(stage, task.id) == "attempts-exhausted"
+        message = (await stage.task(task.id)).status.message
+        assert message is not None
+        assert "2 attempts" in message.text
