@@ -10,6 +10,8 @@ import enum
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
+from dragoman.push.processor import Processor
+
 __all__ = ["Metered", "Pace"]
 
 T = TypeVar("T")
@@ -33,6 +35,8 @@ HOARD = 0.01
 """Seconds of it that can be saved up."""
 HIDDEN = 2.0
 """What a delivery costs in all, as a multiple of what it is seen to: answers arrive, and are stored, elsewhere."""
+SCARCE = 0.05
+"""The least part of the time that the thread is thought to have had."""
 STALE = 1.0
 """Seconds after which a window says nothing."""
 
@@ -44,15 +48,19 @@ class _Mode(enum.Enum):
 
 
 class Pace:
-    """Says when the next delivery may begin. `time` is that of the event loop, `cpu` what its thread has used."""
+    """Says when the next delivery may begin. `time` is that of the event loop, `processor` that of its thread: what
+    counts is not the time that passes, but the time that the thread could have had.
+    """
 
-    def __init__(self, time: Callable[[], float], cpu: Callable[[], float]) -> None:
+    def __init__(self, time: Callable[[], float], processor: Processor) -> None:
         self._time = time
-        self._cpu = cpu
+        self._processor = processor
         self._mode = _Mode.FREE
         self._own = 0.0
         self._tokens = HOARD
         self._filled = time()
+        self._had = 1.0
+        """The part of the time that the thread could have had lately."""
         self._looked = -FREE
         self._begin()
 
@@ -73,7 +81,7 @@ class Pace:
             return 0.0
         if self._mode is _Mode.STILL:
             return max(0.001, self._began + self._length() - now)
-        return 0.0 if self._tokens > 0 else min(WINDOW, max(0.001, -self._tokens / SHARE))
+        return 0.0 if self._tokens > 0 else min(WINDOW, max(0.001, -self._tokens / (self._had * SHARE)))
 
     def _length(self) -> float:
         if self._mode is not _Mode.STILL:
@@ -81,20 +89,23 @@ class Pace:
         return STILL - SETTLING if self._settled else SETTLING
 
     def _fill(self, now: float) -> None:
-        self._tokens = min(HOARD, self._tokens + (now - self._filled) * SHARE)
+        self._tokens = min(HOARD, self._tokens + (now - self._filled) * self._had * SHARE)
         self._filled = now
 
     def _begin(self) -> None:
         self._began = self._time()
-        self._used = self._cpu()
+        self._used = self._processor.used()
+        self._waited = self._processor.waited()
         self._own = 0.0
         self._settled = False
 
     def _judge(self, now: float) -> None:
         """Ends a window, and says what the next is."""
         length = now - self._began
-        used = (self._cpu() - self._used) / length
-        others = used - self._own / length
+        had = max(length - max(0.0, self._processor.waited() - self._waited), length * SCARCE)
+        self._had = had / length
+        used = (self._processor.used() - self._used) / had
+        others = used - self._own / had
         mode, settled = self._mode, False
         if mode is _Mode.STILL and not self._settled:
             settled = True

@@ -6,7 +6,6 @@ Lines in memory are for promptness, and bounded; the store knows all that is due
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable, Sequence
 
 from dragoman.core.weight import weight
@@ -26,6 +25,7 @@ from dragoman.push.lines import Lines
 from dragoman.push.looking import PAGE, Looking
 from dragoman.push.options import PushOptions
 from dragoman.push.origins import FAR, Origins
+from dragoman.push.processor import Processor, ThisThread
 from dragoman.push.schedule import revived
 from dragoman.push.turns import Turns
 from dragoman.types.events import TaskStatusUpdateEvent
@@ -46,7 +46,7 @@ class Pusher:
     """Implements `Deliveries`. Closes the client with itself; both can be opened again.
 
     `dead_after` and `look` are seconds as in `Limits.dead_after` and `Limits.beat`; `chance` gives numbers from 0 to
-    less than 1, `cpu` the seconds of processor time that this thread has used.
+    less than 1, `processor` what the thread that calls it has had of the processor.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Pusher:
         dead_after: float = 20.0,
         look: float = 5.0,
         chance: Callable[[], float] = random.random,
-        cpu: Callable[[], float] = time.thread_time,
+        processor: Callable[[], Processor] = ThisThread,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -71,7 +71,7 @@ class Pusher:
         self._dead_after = dead_after
         self._look_every = look
         self._chance = chance
-        self._cpu = cpu
+        self._processor_of = processor
         self._courier = Courier(store, webhooks, prepare, options, clock=clock, chance=chance)
         self._running: tuple[asyncio.Task[None], ...] = ()
         self._unlisten: Callable[[], None] | None = None
@@ -104,18 +104,19 @@ class Pusher:
             found=self._found,
             hungry=lambda: self._origins.waiting < PAGE,
         )
+        await self._looking.look()
+        if await self._store.read_pushes(PushState.LIVE, after=0, limit=1):
+            self._listen()
+        self._processor = self._processor_of()
         self._turns = Turns(
             self._origins,
             self._wake,
             self._options.in_flight,
-            self._cpu,
+            self._processor,
             work=self._work,
             ended=self._ended,
             begun=self._looking.refill,
         )
-        await self._looking.look()
-        if await self._store.read_pushes(PushState.LIVE, after=0, limit=1):
-            self._listen()
         self._running = (loop.create_task(self._turns.live()), loop.create_task(self._looking.live()))
 
     async def close(self, grace: float) -> None:
@@ -135,6 +136,7 @@ class Pusher:
             self._forget(line)
         await asyncio.wait(running)
         await self._turns.broken_off(LET_GO)
+        self._processor.close()
         await self._webhooks.close()
 
     def stored(self, task_id: str, scope: Scope, config_id: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from dragoman.push.line import Line
 from dragoman.push.origins import Origins
 from dragoman.push.pace import Metered, Pace
+from dragoman.push.processor import Processor
 
 __all__ = ["Turns", "Work"]
 
@@ -29,15 +30,15 @@ class Turns:
         origins: Origins,
         wake: asyncio.Event,
         in_flight: int,
-        cpu: Callable[[], float],
+        processor: Processor,
         *,
         work: Work,
         ended: Callable[[Line, BaseException | None], None],
         begun: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._pace = Pace(self._loop.time, cpu)
-        self._cpu = cpu
+        self._pace = Pace(self._loop.time, processor)
+        self._used = processor.used
         self._origins = origins
         self._wake = wake
         self._most = in_flight
@@ -96,7 +97,7 @@ class Turns:
         job.add_done_callback(partial(self._ended, line, name))
 
     async def _metered(self, line: Line, name: str) -> bool | None:
-        return await Metered(self._work(line, name), self._cpu, self._pace.spent)
+        return await Metered(self._work(line, name), self._used, self._pace.spent)
 
     def _slowed(self, job: asyncio.Task[bool | None]) -> None:
         self._slow.add(job)

@@ -154,6 +154,19 @@ def chunk(text: str) -> TaskArtifactUpdateEvent:
     return TaskArtifactUpdateEvent(task_id="t", context_id="c", artifact=artifact, append=True)
 
 
+class Idle:
+    """A processor that nobody has used."""
+
+    def used(self) -> float:
+        return 0.0
+
+    def waited(self) -> float:
+        return 0.0
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 class WatchedBus(MemoryBus):
     """Counts how often a hint was heard by a listener."""
 
@@ -188,7 +201,7 @@ class Stage:
             self.options,
             clock=LoopClock(),
             chance=lambda: 1.0,
-            cpu=lambda: 0.0,
+            processor=Idle,
         )
 
     async def begin(self, task_id: str, *urls: str, dialect: str = "new") -> None:

@@ -13,10 +13,12 @@ STEP = 0.0005
 class Machine:
     """One thread with two kinds of work, in small steps: calls, which want a part of its time, and deliveries."""
 
-    def __init__(self) -> None:
+    def __init__(self, crowd: float = 0.0) -> None:
+        self.crowd = crowd
+        self.kept_waiting = 0.0
         self.now = 0.0
-        self.used = 0.0
-        self.pace = Pace(lambda: self.now, lambda: self.used)
+        self.ran = 0.0
+        self.pace = Pace(lambda: self.now, self)
         self.delivered = 0.0
         self.called = 0.0
 
@@ -41,9 +43,20 @@ class Machine:
             else:
                 self.now += STEP
 
+    def used(self) -> float:
+        return self.ran
+
+    def waited(self) -> float:
+        return self.kept_waiting
+
+    def close(self) -> None:
+        """Nothing is open."""
+
     def _use(self, seconds: float) -> None:
-        self.now += seconds
-        self.used += seconds
+        """Runs, and is kept waiting for as much as others on the same machine take."""
+        self.now += seconds * (1 + self.crowd)
+        self.ran += seconds
+        self.kept_waiting += seconds * self.crowd
 
 
 def test_with_nothing_else_to_do_deliveries_have_nearly_all_of_it() -> None:
@@ -59,6 +72,18 @@ def test_under_calls_without_end_they_have_a_small_share_and_always_that() -> No
     machine.run(5.0, calls=lambda _: True)
     assert 0.5 * SHARE < machine.delivered / 5 < 1.5 * SHARE
     assert machine.called / 6 > 0.8
+
+
+def test_that_others_have_the_processor_too_makes_no_difference() -> None:
+    machine = Machine(crowd=4.0)
+    machine.run(5.0, calls=lambda _: True)
+    machine.delivered = machine.ran = 0.0
+    machine.run(20.0, calls=lambda _: True)
+    assert machine.delivered / machine.ran < 1.5 * SHARE
+    machine.run(2.0, calls=lambda _: False)
+    machine.delivered = machine.ran = 0.0
+    machine.run(5.0, calls=lambda _: False)
+    assert machine.delivered / machine.ran > 0.99
 
 
 def test_callers_that_deliveries_have_slowed_down_are_found_out() -> None:
