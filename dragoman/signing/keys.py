@@ -6,7 +6,6 @@ has signed stays published for a time, since what it has signed may still be on 
 
 import contextlib
 import os
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 
 from dragoman.errors import ConfigurationError
 from dragoman.signing import jws
+from dragoman.signing.files import read_secret, write_secret
 
 __all__ = ["ALGORITHMS", "Algorithm", "KeyRing", "RingKey", "SigningKey"]
 
@@ -90,7 +90,7 @@ class SigningKey:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "SigningKey":
         """The key in a file, PEM or JWK; raises as `load` does, and if the file cannot be read."""
-        return cls.load(_read(path))
+        return cls.load(read_secret(path))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the key to a file that only its owner can read: a PEM if its name ends in `.pem`, else a JWK.
@@ -98,7 +98,7 @@ class SigningKey:
         A file that is there is replaced at once, and never half.
         """
         pem = os.fspath(path).endswith(".pem")
-        _write(path, self._key.as_pem(private=True) if pem else msgspec.json.encode(self.private_jwk()))
+        write_secret(path, self._key.as_pem(private=True) if pem else msgspec.json.encode(self.private_jwk()))
 
     def private_jwk(self) -> dict[str, Any]:
         """The JWK with its secret."""
@@ -240,7 +240,7 @@ class KeyRing:
         Raises:
             ConfigurationError: the file is missing, or is none of these.
         """
-        return _ring(_read(path))
+        return _ring(read_secret(path))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], algorithm: Algorithm = "ES256") -> "KeyRing":
@@ -249,12 +249,12 @@ class KeyRing:
             made = cls.of(SigningKey.generate(algorithm))
             # Of several processes that make one at the same time, the first has made it.
             with contextlib.suppress(FileExistsError):
-                _write(path, made._encode(), new=True)  # noqa: SLF001 -- of this class
+                write_secret(path, made._encode(), new=True)  # noqa: SLF001 -- of this class
         return cls.read(path)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the ring to a file that only its owner can read. One that is there is replaced at once, never half."""
-        _write(path, self._encode())
+        write_secret(path, self._encode())
 
     def _encode(self) -> bytes:
         listed = [
@@ -292,28 +292,3 @@ def _entry(jwk: Any) -> RingKey:
     if not isinstance(begins, int | float) or not isinstance(ends, int | float | None):
         raise ConfigurationError("`nbf` and `exp` of a key in a ring are seconds since 1970")
     return RingKey(SigningKey.load(jwk), float(begins), None if ends is None else float(ends))
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise ConfigurationError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
-
-
-def _write(path: str | os.PathLike[str], content: bytes, *, new: bool = False) -> None:
-    """Writes a file that only its owner can read, whole or not at all; `new` says that none may be there."""
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if new:
-            os.link(draft, target)
-        else:
-            draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joserfc.jwk import OKPKey
 
 from dragoman.errors import ConfigurationError
+from dragoman.signing import jws
 from dragoman.signing.jws import NotVerified, PublicKeys, verify
 from dragoman.signing.keys import ALGORITHMS, LEAD, OVERLAP, Algorithm, KeyRing, RingKey, SigningKey
 from tests.unit.signing.fixed import EC_ON_P384, ED25519, FIXED, RSA_OF_1024_BITS
@@ -66,6 +68,16 @@ def test_only_the_owner_can_read_the_file(mask: int, tmp_path: Path) -> None:
         os.umask(before)
 
 
+def test_of_a_key_that_others_can_read_a_warning_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "key.pem"
+    SigningKey.load(FIXED["EdDSA"]).write(path)
+    SigningKey.read(path)
+    assert caplog.messages == []
+    path.chmod(0o640)
+    SigningKey.read(path)
+    assert caplog.messages == [f"{path} can be read by others than its owner"]
+
+
 def test_the_id_of_a_key_is_its_thumbprint() -> None:
     # The key of RFC 8037 appendix A.1, and its thumbprint of A.3.
     assert SigningKey.load(ED25519).id == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
@@ -85,10 +97,11 @@ def test_what_a_file_says_beside_the_key_is_not_published(more: dict[str, Any]) 
 
 
 def test_a_signature_with_ed25519_is_that_of_the_standard() -> None:
-    # RFC 8037 appendix A.4; its header has the algorithm alone, ours names the key too.
-    signed = SigningKey.load(ED25519 | {"kid": ""}).sign(b"Example of Ed25519 signing", {"kid": "k"})
-    assert signed == SigningKey.load(ED25519).sign(b"Example of Ed25519 signing", {"kid": "k"})
-    assert signed.split(".")[1] == "RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc"
+    # RFC 8037 appendix A.4.
+    assert jws.sign(b"Example of Ed25519 signing", {}, OKPKey.import_key(dict[str, Any](ED25519)), "EdDSA") == (
+        "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc."
+        "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["EdDSA", "RS256"])
@@ -142,6 +155,13 @@ def test_a_text_that_is_refused_is_not_told() -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"absent\.pem"):
         SigningKey.read(tmp_path / "absent.pem")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    key = SigningKey.load(FIXED["EdDSA"])
+    for write in (key.write, KeyRing.of(key).write, KeyRing.open):
+        with pytest.raises(ConfigurationError, match=r"absent.key\.pem cannot be written"):
+            write(tmp_path / "absent" / "key.pem")
 
 
 # Rings.
