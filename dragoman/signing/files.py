@@ -1,13 +1,15 @@
 """Files with secrets: only their owner can read them, and nobody ever finds half of one."""
 
+import contextlib
 import logging
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from dragoman.errors import ConfigurationError
 
-__all__ = ["read_secret", "write_secret"]
+__all__ = ["read_or_make_secret", "read_secret", "write_secret"]
 
 log = logging.getLogger("dragoman.signing")
 
@@ -25,6 +27,19 @@ def read_secret(path: str | os.PathLike[str]) -> bytes:
         return place.read_bytes()
     except OSError as error:
         raise ConfigurationError(f"{place} cannot be read: {error.strerror or error}") from None
+
+
+def read_or_make_secret(path: str | os.PathLike[str], make: Callable[[], bytes]) -> bytes:
+    """What stands in the file, which is made if there is none; of several processes at the same time one makes it.
+
+    Raises:
+        ConfigurationError: it cannot be read, or not be written.
+    """
+    # With all that can be wrong with a path it is "not there", and writing tells what it is.
+    if not os.path.exists(path):  # noqa: PTH110 -- `Path.exists` raises some of it
+        with contextlib.suppress(FileExistsError):
+            write_secret(path, make(), new=True)
+    return read_secret(path)
 
 
 def write_secret(path: str | os.PathLike[str], content: bytes, *, new: bool = False) -> None:

@@ -4,18 +4,16 @@ A new key is published for a time before it signs, since receivers keep the key 
 has signed stays published for a time, since what it has signed may still be on its way.
 """
 
-import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, cast
 
 import msgspec
 
 from dragoman.errors import ConfigurationError
 from dragoman.signing import jws
-from dragoman.signing.files import read_secret, write_secret
+from dragoman.signing.files import read_or_make_secret, read_secret, write_secret
 
 __all__ = ["ALGORITHMS", "Algorithm", "KeyRing", "RingKey", "SigningKey"]
 
@@ -245,18 +243,14 @@ class KeyRing:
     @classmethod
     def open(cls, path: str | os.PathLike[str], algorithm: Algorithm = "ES256") -> "KeyRing":
         """The ring in a file; where there is none, it is made with one new key. Raises as `read` does."""
-        if not Path(path).exists():
-            made = cls.of(SigningKey.generate(algorithm))
-            # Of several processes that make one at the same time, the first has made it.
-            with contextlib.suppress(FileExistsError):
-                write_secret(path, made._encode(), new=True)  # noqa: SLF001 -- of this class
-        return cls.read(path)
+        return _ring(read_or_make_secret(path, lambda: cls.of(SigningKey.generate(algorithm)).encode()))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the ring to a file that only its owner can read. One that is there is replaced at once, never half."""
-        write_secret(path, self._encode())
+        write_secret(path, self.encode())
 
-    def _encode(self) -> bytes:
+    def encode(self) -> bytes:
+        """What stands in its file."""
         listed = [
             entry.key.private_jwk()
             | ({"nbf": entry.signs_from} if entry.signs_from > 0 else {})

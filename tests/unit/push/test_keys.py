@@ -56,7 +56,7 @@ def test_what_is_no_key_is_never_written_over(tmp_path: Path, text: str) -> None
 
 
 def test_where_no_file_can_be_made_that_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be had"):
+    with pytest.raises(ConfigurationError, match="cannot be written"):
         key_beside(tmp_path / "missing" / "tasks.db")
 
 
