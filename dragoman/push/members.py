@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from dragoman.errors import FieldViolation, InvalidParamsError
@@ -13,10 +14,9 @@ LONGEST = 4_096
 """Characters of a member; of an id no more than `LONGEST_ID`."""
 LONGEST_ID = 256
 
-_fits_id = re.compile(r"[!-~]*").fullmatch
-_fits_value = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?").fullmatch
 _fits_scheme = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_plain_url = re.compile(r"(https?://[a-z0-9.-]+(?::(?!80[/?]|443[/?])[0-9]{1,4})?)[/?][!\"$-\[\]-~]*").fullmatch
 
 
 def check_members(config: TaskPushNotificationConfig, where: str) -> None:
@@ -31,7 +31,7 @@ def _wrong(config: TaskPushNotificationConfig) -> Iterator[tuple[str, str]]:
         yield "url", f"is longer than {LONGEST} characters"
     elif not _has_origin(config.url):
         yield "url", "is no URL"
-    if config.id and (len(config.id) > LONGEST_ID or not _fits_id(config.id)):
+    if len(config.id) > LONGEST_ID or " " in config.id or not _visible(config.id):
         yield "id", f"must be at most {LONGEST_ID} visible characters of ASCII"
     if config.token and not _sendable(config.token):
         yield "token", _VALUE
@@ -47,7 +47,11 @@ _VALUE = f"must be fit for a header of HTTP: at most {LONGEST} characters of ASC
 
 
 def _sendable(value: str) -> bool:
-    return len(value) <= LONGEST and _fits_value(value) is not None
+    return len(value) <= LONGEST and _visible(value) and value.strip(" ") == value
+
+
+def _visible(value: str) -> bool:
+    return value.isascii() and value.isprintable()
 
 
 def _has_origin(url: str) -> bool:
@@ -57,12 +61,16 @@ def _has_origin(url: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL in one spelling; the default port is left out.
 
     Raises:
         ValueError: it is no URL.
     """
+    plain = _plain_url(url)
+    if plain is not None:
+        return plain[1]
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
