@@ -10,7 +10,18 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, BlockingTaskContext, Fail, InputRequired, Message, Reject, TaskContext, TaskFailed, connect
+from dragoman import (
+    Agent,
+    BlockingTaskContext,
+    Fail,
+    InputRequired,
+    Message,
+    PushOptions,
+    Reject,
+    TaskContext,
+    TaskFailed,
+    connect,
+)
 from dragoman.agent.executor import MAX_THREADS
 from dragoman.cli.main import run
 from dragoman.client.channel import MAX_REPLY, ChannelOptions
@@ -32,7 +43,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 
 def test_the_first_agent_is_the_example_letter_by_letter() -> None:
     assert BLOCKS[0] == (ROOT / "examples" / "echo.py").read_text("utf-8")
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
 
 
 async def test_the_caller_gets_what_the_comments_say(echo: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,6 +53,22 @@ async def test_the_caller_gets_what_the_comments_say(echo: str, capsys: pytest.C
     exec(program.replace("http://127.0.0.1:9999", echo), names)
     await names["caller"]()
     assert capsys.readouterr().out.splitlines() == ["hello", "a long job"]
+
+
+def test_webhooks_are_as_it_says() -> None:
+    names: dict[str, Any] = {"Agent": Agent, "PushOptions": PushOptions}
+    exec(BLOCKS[4], names)
+    assert names["agent"].card.capabilities.push_notifications
+    said = README[README.index("## Webhooks") : README.index("## In your own application")]
+    options = PushOptions()
+    for words, value in (
+        ("over https at 443 and 8443", options.ports == (443, 8443)),
+        ("of task, message, status and artifact", options.events == ("task", "message", "status", "artifact")),
+        ("for a day", options.retry.budget == 86_400),
+        ("16 configurations at most", options.max_per_task == 16),
+    ):
+        assert words in said, words
+        assert value, words
 
 
 def handlers() -> dict[str, Any]:
