@@ -55,9 +55,9 @@ def _objects(holder: Any, *names: str) -> Iterator[tuple[str, Mapping[str, Any]]
     for name in names:
         value = cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None
     where = "".join(f"/{name}" for name in names)
-    for name, item in _members(value):
+    for key, item in _members(value):
         if isinstance(item, Mapping):
-            yield f"{where}/{_escaped(str(name))}", cast("Mapping[str, Any]", item)
+            yield f"{where}/{_escaped(str(key))}", cast("Mapping[str, Any]", item)
 
 
 def _members(value: Any) -> Iterator[tuple[str | int, Any]]:

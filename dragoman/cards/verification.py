@@ -13,7 +13,7 @@ from dragoman.cards.keys import CardKeys, NoKey
 from dragoman.cards.verdict import CardVerdict, Outcome, SignatureVerdict
 from dragoman.dialects.card import card_members, decode_card
 from dragoman.errors import DragomanError, ReplyMalformed
-from dragoman.signing.jws import NotVerified, verify
+from dragoman.signing.jws import NotVerified, PublicKeys, verify
 from dragoman.types.card import AgentCard
 
 __all__ = ["verify_card"]
@@ -41,14 +41,12 @@ async def verify_card(card: AgentCard | bytes, keys: CardKeys | None) -> CardVer
     signatures = cast("Sequence[Any]", given)
     if not signatures:
         return CardVerdict(outcome=Outcome.ABSENT)
-    if keys is None:
-        unknown = SignatureVerdict(valid=False, reason="there are no keys to verify it with")
-        return CardVerdict(outcome=Outcome.UNVERIFIABLE, signatures=(unknown,) * min(len(signatures), MOST))
     return await _judged(members, signatures, keys)
 
 
-async def _judged(members: dict[str, Any], signatures: Sequence[Any], keys: CardKeys) -> CardVerdict:
-    forms = [one for one in readings(members) if keys.sdk_forms or one[0] is Form.SPECIFICATION]
+async def _judged(members: dict[str, Any], signatures: Sequence[Any], keys: CardKeys | None) -> CardVerdict:
+    read = () if keys is None else readings(members)
+    forms = [one for one in read if one[0] is Form.SPECIFICATION or (keys is not None and keys.sdk_forms)]
     verdicts = [await _verdict(signature, forms, keys) for signature in signatures[:MOST]]
     if len(signatures) > MOST:
         verdicts.append(SignatureVerdict(valid=False, reason=f"only {MOST} signatures are looked at"))
@@ -83,7 +81,7 @@ class _Header(NamedTuple):
     for_sdks: bool
 
 
-async def _verdict(signature: Any, forms: Sequence[Reading], keys: CardKeys) -> SignatureVerdict:
+async def _verdict(signature: Any, forms: Sequence[Reading], keys: CardKeys | None) -> SignatureVerdict:
     try:
         header, protected, value = _header(signature)
     except NotVerified as error:
@@ -91,22 +89,28 @@ async def _verdict(signature: Any, forms: Sequence[Reading], keys: CardKeys) -> 
     named = partial(SignatureVerdict, key_id=_shown(header.key_id), algorithm=_shown(header.algorithm))
     if header.for_sdks:
         return named(valid=False, reason="it is meant for readers that leave out what is empty", for_sdks=True)
-    if header.algorithm not in keys.algorithms:
-        return named(valid=False, reason="its algorithm is not accepted")
     try:
-        key = await keys.find(header.key_id, header.jku)
+        key = await _key(header, keys)
     except NoKey as error:
         return named(valid=False, reason=str(error))
     reason = "it is wrong"
     for form, payload, _ in forms:
         token = f"{protected}.{base64.urlsafe_b64encode(payload).decode().rstrip('=')}.{value}"
         try:
-            verify(token, key, algorithms=keys.algorithms)
+            verify(token, key, algorithms=[header.algorithm])
         except NotVerified as error:
             reason = str(error)
         else:
             return named(valid=True, reason="", form=form)
     return named(valid=False, reason=reason, forged=True)
+
+
+async def _key(header: _Header, keys: CardKeys | None) -> PublicKeys:
+    if keys is None:
+        raise NoKey("there are no keys to verify it with")
+    if header.algorithm not in keys.algorithms:
+        raise NoKey("its algorithm is not accepted")
+    return await keys.find(header.key_id, header.jku)
 
 
 def _header(signature: Any) -> tuple[_Header, str, str]:

@@ -118,8 +118,9 @@ def _code_of(error: BaseException, *, had_credentials: bool) -> str:
 def _card_code(error: BaseException) -> str | None:
     # Loading the client is not worth it for failures that come before it, so those are found out first.
     from dragoman.client.discovery import CardInvalid, CardNotFound
+    from dragoman.client.signatures import CardNotVerified
 
-    if isinstance(error, CardInvalid):
+    if isinstance(error, CardInvalid | CardNotVerified):
         return CARD_INVALID
     if not isinstance(error, CardNotFound):
         return None

@@ -24,7 +24,7 @@ def hint_for(error: BaseException, invocation: "Invocation") -> str | None:
         return _credential_hint(invocation)
     if isinstance(error, errors.A2AError):
         return _protocol_hint(error, invocation)
-    return _local_hint(error)
+    return _local_hint(error, invocation)
 
 
 def usage_hint(error: click.UsageError) -> str:
@@ -33,9 +33,12 @@ def usage_hint(error: click.UsageError) -> str:
     return f"{path} --help"
 
 
-def _local_hint(error: BaseException) -> str | None:
+def _local_hint(error: BaseException, invocation: "Invocation") -> str | None:
     from dragoman.client.discovery import CardInvalid, CardNotFound
+    from dragoman.client.signatures import CardNotVerified
 
+    if isinstance(error, CardNotVerified):
+        return "See what each signature shows: " + invocation.command("card verify")
     if isinstance(error, CardInvalid):
         return "Ask the operator of the agent for a valid A2A card, or pass a corrected copy of it: -a PATH"
     if isinstance(error, CardNotFound):
@@ -61,6 +64,6 @@ def _protocol_hint(error: errors.A2AError, invocation: "Invocation") -> str | No
         return "The id was refused and nothing else was sent; run the command again with --debug to see the exchange"
     if isinstance(error, errors.TaskNotFoundError):
         return "See which tasks there are: " + invocation.command("task list")
-    if isinstance(error, errors.UnsupportedOperationError):
+    if isinstance(error, errors.UnsupportedOperationError | errors.PushNotificationNotSupportedError):
         return "See what the agent can do: " + invocation.command("card get")
     return None

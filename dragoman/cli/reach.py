@@ -28,12 +28,13 @@ from dragoman.client.discovery import (
     minor,
     secure,
 )
+from dragoman.client.signatures import CardDocument
 from dragoman.client.transport import AiohttpTransport
 from dragoman.client.wire import code_of
 from dragoman.errors import ConfigurationError, VersionNotSupportedError
 from dragoman.types.card import AgentCard, AgentInterface
 
-__all__ = ["Reached", "card_of", "reached"]
+__all__ = ["Reached", "card_of", "document_of", "reached"]
 
 _VERSIONS = ("1.0", "1.0-draft", "0.3")
 _TAKEN = ("1.0", "1.0-draft")
@@ -50,7 +51,12 @@ class Reached(NamedTuple):
 
 
 async def card_of(invocation: Invocation) -> AgentCard:
-    """The card that `--agent-card` names, fetched without any credential.
+    """The card that `--agent-card` names; as `document_of`."""
+    return (await document_of(invocation)).card
+
+
+async def document_of(invocation: Invocation, reference: str | None = None) -> CardDocument:
+    """The card that the reference names, else `--agent-card`, fetched without any credential.
 
     Raises:
         click.UsageError: no agent is named, or in a way that means nothing.
@@ -58,15 +64,16 @@ async def card_of(invocation: Invocation) -> AgentCard:
         CardNotFound, CardInvalid, TransportError: as the fetch ends.
     """
     settings = invocation.settings
-    if not settings.agent_card:
+    named = reference or settings.agent_card
+    if not named:
         raise click.UsageError("name the agent: -a/--agent-card REF (or A2ACLI_AGENT_CARD)")
     version = _versions(invocation)[0]
     if settings.insecure:
         invocation.out.warn("--insecure: the certificate of the agent is not verified")
     transport = Wire(_transport(invocation), invocation.out)
     try:
-        place = locate(_reference(settings.agent_card))
-        return (await CardSource(place, transport, CardCache(), {"a2a-version": version}).card()).card
+        place = locate(_reference(named))
+        return await CardSource(place, transport, CardCache(), {"a2a-version": version}).card()
     except ConfigurationError as error:
         raise click.UsageError(f"--agent-card: {error}") from error
     finally:

@@ -15,6 +15,7 @@ from msgspec import UNSET
 from dragoman.types.card import AgentCard, APIKeySecurityScheme, HTTPAuthSecurityScheme, SecurityScheme
 from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.events import StreamEvent, TaskArtifactUpdateEvent
+from dragoman.types.push import TaskPushNotificationConfig
 from dragoman.types.requests import ListTasksResponse
 from dragoman.types.task import Task, TaskState, TaskStatus
 
@@ -22,6 +23,7 @@ __all__ = [
     "Label",
     "block",
     "card_lines",
+    "config_lines",
     "event_lines",
     "field",
     "message_lines",
@@ -37,11 +39,17 @@ class Label(enum.StrEnum):
 
     AGENT_NAME = "Name"
     AGENT_VERSION = "Version"
+    ADVICE = "Advice"
     APPENDED = "Appended"
     ARTIFACT = "Artifact"
     ARTIFACT_NAME = "Artifact Name"
+    BREAKING = "Breaking Change"
+    CHANGE = "Change"
+    AUTHENTICATION = "Authentication"
+    CONFIG_ID = "Config ID"
     CONTEXT_ID = "Context ID"
     DATA = "Data"
+    DELETED = "Deleted"
     DESCRIPTION = "Description"
     DOCUMENTATION = "Documentation"
     ERROR = "Error"
@@ -59,12 +67,16 @@ class Label(enum.StrEnum):
     NEXT_PAGE = "Next Page Token"
     OUTPUT_MODES = "Output Modes"
     PART = "Part"
+    PROBLEM = "Problem"
     PROVIDER = "Provider"
     PUSH = "Push Notifications"
     REQUIREMENT = "Security Requirement"
     RESUME = "Resume"
     ROLE = "Role"
     SCHEME = "Security Scheme"
+    SIGNATURE = "Signature"
+    SIGNATURE_REASON = "Signature Reason"
+    SIGNED_BY = "Signed By"
     SIZE = "Size"
     SKILL = "Skill"
     STATE = "State"
@@ -73,6 +85,7 @@ class Label(enum.StrEnum):
     TASK_ID = "Task ID"
     TENANT = "Tenant"
     TEXT = "Text"
+    TOKEN = "Token"  # noqa: S105 -- a word of the output
     TOTAL = "Total Size"
     UPDATED = "Updated"
     URL = "URL"
@@ -153,6 +166,16 @@ def page_lines(page: ListTasksResponse, *, verbose: bool = False) -> Iterator[st
     yield field(Label.TOTAL, page.total_size)
     if page.next_page_token:
         yield field(Label.NEXT_PAGE, page.next_page_token)
+
+
+def config_lines(config: TaskPushNotificationConfig) -> Iterator[str]:
+    """A configuration of push notifications, without its secrets."""
+    yield field(Label.CONFIG_ID, config.id)
+    yield field(Label.TASK_ID, config.task_id)
+    yield field(Label.URL, config.url)
+    yield field(Label.TOKEN, "set" if config.token else "none")
+    if config.authentication is not None:
+        yield field(Label.AUTHENTICATION, config.authentication.scheme)
 
 
 def card_lines(card: AgentCard) -> Iterator[str]:

@@ -52,7 +52,9 @@ class CardNotFound(TransportError):
 
 
 class CardInvalid(ReplyMalformed):
-    """What is there is not an agent card."""
+    """What is there is not an agent card. `document` is all of it."""
+
+    document: bytes = b""
 
 
 class NoUsableInterface(DragomanError):
@@ -298,4 +300,6 @@ def _decoded(body: bytes, place: str) -> CardDocument:
     try:
         return CardDocument(decode_card(body), body)
     except DragomanError as error:
-        raise CardInvalid(f"{place} is not an agent card: {error}", body[:200].decode("utf-8", "replace")) from error
+        invalid = CardInvalid(f"{place} is not an agent card: {error}", body[:200].decode("utf-8", "replace"))
+        invalid.document = body
+        raise invalid from error

@@ -105,7 +105,9 @@ CARDS = {
         skills=(AgentSkill(id="s", name="S", description="d", tags=(), security_requirements=({"http": ()},)),),
     ),
 }
-VERIFIED_THERE = [(case, shape, jwk) for case in CARDS for shape in CARD_SHAPES for jwk in PUBLIC]
+VERIFIED_THERE: list[tuple[str, CardShape, dict[str, Any]]] = [
+    (case, shape, jwk) for case in CARDS for shape in CARD_SHAPES for jwk in PUBLIC
+]
 
 
 def _served(case: str, shape: CardShape, **changed: Any) -> dict[str, Any]:
@@ -173,8 +175,11 @@ async def test_a_card_signed_there_verifies_here(peer: str, case: str) -> None:
         assert found.outcome is Outcome.VERIFIED, found
         assert [one.key_id for one in found.signatures if one.valid] == [jwk["kid"]]
         assert {one.form for one in found.signatures if one.valid} <= {Form.SPECIFICATION, Form.SDK}
-    assert found.card is not None
-    assert (found.card.name, found.card.supported_interfaces) == (CARDS[case].name, CARDS[case].supported_interfaces)
+        assert found.card is not None
+        assert (found.card.name, found.card.supported_interfaces) == (
+            CARDS[case].name,
+            CARDS[case].supported_interfaces,
+        )
     changed = await verify_card(json.dumps({**card, "name": "Other"}).encode(), CardKeys({"keys": PUBLIC}))
     assert (changed.outcome, changed.forged) == (Outcome.UNVERIFIABLE, True)
 
