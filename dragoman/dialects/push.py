@@ -54,22 +54,25 @@ _value = msgspec.json.Decoder[Any]().decode
 
 
 def _line(dialect_key: str) -> Line:
-    """Raises KeyError for what is no dialect."""
     return _LINES[dialect_key.partition("/")[0]]
 
 
 def posts_whole_tasks(dialect_key: str) -> bool:
-    """Whether notifications of this dialect are always the task as it is."""
-    return _line(dialect_key) is OLD
+    """Whether notifications of this dialect are always the task as it is; not of one that there is not."""
+    return dialect_key.partition("/")[0] == OLD
 
 
 def push_version(dialect_key: str) -> str:
-    """What the header `A2A-Version` of a notification says."""
+    """What the header `A2A-Version` of a notification says; raises as `write_push` does."""
     return _VERSIONS[_line(dialect_key)]
 
 
 def write_push(dialect_key: str, event: StreamEvent) -> tuple[str, bytes]:
-    """The media type and the body of a notification for whoever has registered in this dialect."""
+    """The media type and the body of a notification for whoever has registered in this dialect.
+
+    Raises:
+        KeyError: there is no such dialect here.
+    """
     line = _line(dialect_key)
     return _MEDIA_TYPES[line], _encode(_codec(line).write(event))
 

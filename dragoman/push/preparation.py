@@ -23,7 +23,11 @@ class Bodies(Protocol):
     def push_version(self, dialect_key: str) -> str: ...
 
     def write_push(self, dialect_key: str, event: StreamEvent) -> tuple[str, bytes]:
-        """Media type and body."""
+        """Media type and body.
+
+        Raises:
+            KeyError: there is no such dialect.
+        """
         ...
 
 
@@ -43,7 +47,12 @@ class Preparation:
             config = self._seal.open(push.sealed, push.task_id, push.id)
         except SealBroken as error:
             raise Undeliverable(f"The configuration cannot be read: {error}") from None
-        media, body = self._bodies.write_push(push.dialect, event)
+        try:
+            media, body = self._bodies.write_push(push.dialect, event)
+        except KeyError:
+            raise Undeliverable(
+                f"The configuration is of the dialect {push.dialect}, which is not spoken here"
+            ) from None
         about = event.message_id if isinstance(event, Message) and not push.task_id else push.task_id
         headers = delivery_headers(
             config,

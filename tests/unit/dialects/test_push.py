@@ -76,6 +76,9 @@ def test_what_goes_with_a_body(key: str, media_type: str, version: str, *, whole
 def test_there_are_no_other_dialects(key: str) -> None:
     with pytest.raises(KeyError):
         write_push(key, STATUS)
+    with pytest.raises(KeyError):
+        push_version(key)
+    assert not posts_whole_tasks(key)
 
 
 @each_event
