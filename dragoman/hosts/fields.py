@@ -1,6 +1,6 @@
 """Header fields between the bytes of hosts and the text of dialects."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from dragoman.dialects.base import HttpReply
 from dragoman.hosts.http1.heads import NO_BODY
@@ -8,8 +8,13 @@ from dragoman.hosts.http1.heads import NO_BODY
 __all__ = ["fields_by_name", "reply_fields"]
 
 
-def fields_by_name(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+def fields_by_name(fields: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """Values by lower-case name; several of one name are joined by a comma (RFC 9110 section 5.3)."""
+    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
+    return named if len(named) == len(fields) else _joined(fields)
+
+
+def _joined(fields: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     named: dict[str, str] = {}
     for raw_name, raw_value in fields:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import httptools
 
-from dragoman.hosts.binding import Scope
-from dragoman.hosts.http1.heads import expects_word, plain_answer, split_target
+from dragoman.hosts.fields import fields_by_name
+from dragoman.hosts.http1.heads import expects_word, plain_answer, split_target, without_upgrade
 from dragoman.hosts.http1.request import Http1Request, RequestHead
 from dragoman.hosts.site import Site, address
 
@@ -24,8 +24,6 @@ MOST_LINGERED = 4 * 1024 * 1024
 MOST_WAITING = 256
 """Requests that wait for their turn; one read may bring thousands."""
 VERSIONS = frozenset({"1.0", "1.1"})
-UPGRADE = frozenset({b"upgrade", b"connection", b"http2-settings"})
-"""Fields that ask for another protocol."""
 ASGI = {"version": "3.0", "spec_version": "2.4"}
 
 
@@ -41,7 +39,8 @@ class Http1(asyncio.Protocol):
     """A connection; `Connection` says what the server may ask of it."""
 
     _transport: asyncio.Transport
-    _about: dict[str, Any]
+    about: dict[str, Any]
+    """What the scope of every request has."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -51,7 +50,6 @@ class Http1(asyncio.Protocol):
         """Lines that every answer has."""
         self._limits = site.limits
         self._max_head_bytes = site.limits.max_head_bytes
-        self._max_header_fields = site.limits.max_header_fields
         self._loop = site.loop
         self._parser = httptools.HttpRequestParser(self)
         self._current: Http1Request | None = None
@@ -61,8 +59,8 @@ class Http1(asyncio.Protocol):
         """Requests that came while another was being answered."""
         self._target = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._head_bytes = 0
-        self._head_fields = 0
+        self._trailers = self._trailer_bytes = 0
+        self._size = self._fed = 0  # bytes of what came last; since the request began, or a little before
         self._quiet = 0
         """Bytes since the parser said something: it keeps a field until it has seen the end of it."""
         self._reading_head = False
@@ -80,7 +78,7 @@ class Http1(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=self._limits.high_water)
-        self._about = {
+        self.about = {
             "type": "http",
             "asgi": ASGI,
             "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
@@ -104,7 +102,9 @@ class Http1(asyncio.Protocol):
 
     def _feed(self, data: bytes) -> bytes | None:
         """What is still to be fed; None if that is all."""
-        self._quiet += len(data)
+        size = self._size = len(data)
+        self._fed += size
+        self._quiet += size
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as error:
@@ -116,21 +116,19 @@ class Http1(asyncio.Protocol):
         except httptools.HttpParserError:
             self._refuse(400)
         else:
-            if self._quiet > self._limits.max_head_bytes:
+            if self._quiet > self._max_head_bytes or (self._reading_head and self._too_long()):
                 self._refuse(431)
         return None
 
     def _stay(self, rest: bytes) -> bytes | None:
-        """No protocol is changed to: the request is read again as if it had not asked (RFC 9110 section 7.8)."""
+        """No protocol is changed to."""
         method = self._parser.get_method()
         if method == b"CONNECT":
             self._refuse(405)
             return None
-        lines = [b"%b %b HTTP/%b" % (method, self._target, self._parser.get_http_version().encode())]
-        lines += [b"%b: %b" % field for field in self._headers if field[0] not in UPGRADE]
-        lines += [b"connection: close" for name, value in self._headers if name == b"connection" and b"close" in value]
+        head = without_upgrade(method, self._target, self._parser.get_http_version(), self._headers)
         self._parser = httptools.HttpRequestParser(self)
-        return b"\r\n".join([*lines, b"", b""]) + rest
+        return head + rest
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- all the same why
         self.site.connections.discard(self)
@@ -153,7 +151,10 @@ class Http1(asyncio.Protocol):
     # What the parser tells.
 
     def on_message_begin(self) -> None:
-        self._target, self._headers, self._head_bytes, self._head_fields = b"", [], 0, 0
+        self._target = b""
+        self._headers = []
+        self._trailers = self._trailer_bytes = 0
+        self._fed = self._size
         self._reading_head = True
         if self._current is None:
             self._since = self._loop.time()
@@ -161,21 +162,30 @@ class Http1(asyncio.Protocol):
     def on_url(self, part: bytes) -> None:
         self._target += part
         self._quiet = 0
-        self._head_bytes += len(part)
-        if self._head_bytes > self._max_head_bytes:
-            raise _Refused(431)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_fields += 1
         self._quiet = 0
-        self._head_bytes += len(name) + len(value)
-        if self._head_bytes > self._max_head_bytes or self._head_fields > self._max_header_fields:
-            raise _Refused(431)
-        if self._reading_head:  # what stands behind the body is no part of the head (RFC 9110 section 6.5.1)
+        if self._reading_head:
             self._headers.append((name.lower(), value))
+        else:  # what stands behind the body is no part of the head (RFC 9110 section 6.5.1)
+            self._trailers += 1
+            self._trailer_bytes += len(name) + len(value)
+            if self._too_long():
+                raise _Refused(431)
+
+    def _too_long(self) -> bool:
+        """Whether the fields so far are too many, or too long; that is counted only if it may be so."""
+        if len(self._headers) + self._trailers > self._limits.max_header_fields:
+            return True
+        if self._fed <= self._max_head_bytes:
+            return False
+        size = len(self._target) + self._trailer_bytes + sum([len(name) + len(value) for name, value in self._headers])
+        return size > self._max_head_bytes
 
     def on_headers_complete(self) -> None:
         self._quiet = 0
+        if self._too_long():
+            raise _Refused(431)
         if self._parser.should_upgrade():
             return
         self._reading_head = False
@@ -185,8 +195,8 @@ class Http1(asyncio.Protocol):
         if len(self._waiting) >= MOST_WAITING:
             raise _Refused(503)
         try:
-            expects = expects_word(self._headers, version)
             head = self._head(version)
+            expects = expects_word(self._headers, head.named, version)
         except ValueError:
             raise _Refused(400) from None
         request = Http1Request(self, head, keep_alive=self._parser.should_keep_alive(), expects=expects)
@@ -201,19 +211,8 @@ class Http1(asyncio.Protocol):
         path, raw_path, query, authority = split_target(self._target)
         if authority is not None:  # it goes before the field (RFC 9112 section 3.2.2)
             self._headers = [(b"host", authority), *(field for field in self._headers if field[0] != b"host")]
-        return RequestHead(self._parser.get_method().decode("ascii"), version, path, raw_path, query, self._headers)
-
-    def scope(self, head: RequestHead) -> Scope:
-        """What the application is told of a request."""
-        scope = self._about.copy()
-        scope["http_version"] = head.version
-        scope["method"] = head.method
-        scope["path"] = head.path
-        scope["raw_path"] = head.raw_path
-        scope["query_string"] = head.query
-        scope["headers"] = head.headers
-        scope["state"] = self.site.state.copy()
-        return scope
+        headers, named = self._headers, fields_by_name(self._headers)
+        return RequestHead(self._parser.get_method().decode("ascii"), version, path, raw_path, query, headers, named)
 
     def on_body(self, data: bytes) -> None:
         assert self._incoming is not None

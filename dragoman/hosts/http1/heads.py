@@ -3,16 +3,29 @@
 import http
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from email.utils import formatdate
 from urllib.parse import unquote_to_bytes
 
 from httptools import parse_url
 
-__all__ = ["AUTHORITY", "NO_BODY", "answer_head", "date_line", "expects_word", "plain_answer", "split_target"]
+__all__ = [
+    "AUTHORITY",
+    "NO_BODY",
+    "answer_head",
+    "date_line",
+    "expects_word",
+    "plain_answer",
+    "split_target",
+    "whole_answer",
+    "without_upgrade",
+]
 
 AUTHORITY = re.compile(rb"(?:\[[0-9A-Za-z:.%\-_~]+\]|[!$%&'()*+,\-.0-9;=A-Z_a-z~]*)(?::[0-9]*)?").fullmatch
 """Host and port (RFC 3986 section 3.2), either of them perhaps empty, and no user information."""
+
+UPGRADE = frozenset({b"upgrade", b"connection", b"http2-settings"})
+"""Fields that ask for another protocol."""
 
 NO_BODY = frozenset({204, 304})
 """Statuses whose answers have no body, and say nothing of its length (RFC 9110 section 6.4.1)."""
@@ -50,6 +63,21 @@ def answer_head(status: int, headers: Iterable[tuple[bytes, bytes]], further: by
     return b"%b%b%b%b\r\n" % (line, fields, further, date_line())
 
 
+def whole_answer(status: int, headers: Mapping[str, str], body: bytes, further: bytes) -> bytes:
+    """Status line, `headers`, the length of the body, whole lines in `further`, the date, and the body.
+
+    Raises:
+        ValueError: a name or value would end its line early, or is not Latin-1.
+    """
+    count = len(headers)
+    fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if fields.count("\n") != count or fields.count("\r") != count or "\0" in fields:
+        raise ValueError("a header field of the answer holds a line break")
+    line = _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
+    head = fields.encode("latin-1")
+    return b"%b%bcontent-length: %d\r\n%b%b\r\n%b" % (line, head, len(body), further, date_line(), body)
+
+
 def plain_answer(status: int, further: bytes = b"") -> bytes:
     """A whole answer that ends the connection, for what never reaches the application."""
     text = http.HTTPStatus(status).phrase.encode() + b"\n"
@@ -61,13 +89,24 @@ def plain_answer(status: int, further: bytes = b"") -> bytes:
     return answer_head(status, headers, further) + text
 
 
-def expects_word(fields: Iterable[tuple[bytes, bytes]], version: str) -> bool:
-    """Whether the caller waits for word before it sends the body (RFC 9110 section 10.1.1).
+def expects_word(fields: Sequence[tuple[bytes, bytes]], named: Mapping[str, str], version: str) -> bool:
+    """Whether the caller waits for word before it sends the body (RFC 9110 section 10.1.1). `named` are the same
+    fields, by name.
 
     Raises:
         ValueError: there is not one host (RFC 9112 section 3.2), or the body's coding is another than the version's own
             chunks: whoever stands between may have seen another end of it (section 6.1).
     """
+    newer = version == "1.1"
+    if newer and len(named) == len(fields) and "transfer-encoding" not in named:
+        host = named.get("host")
+        if host is None or not AUTHORITY(host.encode("latin-1")):
+            raise ValueError("there has to be one host")
+        return "expect" in named and named["expect"].lower() == "100-continue"
+    return _expects_word(fields, version)
+
+
+def _expects_word(fields: Iterable[tuple[bytes, bytes]], version: str) -> bool:
     hosts, expects = 0, False
     for name, value in fields:
         if name == b"host":
@@ -81,6 +120,14 @@ def expects_word(fields: Iterable[tuple[bytes, bytes]], version: str) -> bool:
     if hosts != 1 and (hosts or version == "1.1"):
         raise ValueError("there has to be one host")
     return expects and version == "1.1"
+
+
+def without_upgrade(method: bytes, target: bytes, version: str, fields: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """The head of a request again, as if it had not asked for another protocol (RFC 9110 section 7.8)."""
+    lines = [b"%b %b HTTP/%b" % (method, target, version.encode())]
+    lines += [b"%b: %b" % field for field in fields if field[0] not in UPGRADE]
+    lines += [b"connection: close" for name, value in fields if name == b"connection" and b"close" in value]
+    return b"\r\n".join([*lines, b"", b""])
 
 
 def split_target(target: bytes) -> tuple[str, bytes, bytes, bytes | None]:

@@ -5,9 +5,10 @@ import logging
 from collections.abc import Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dragoman.dialects.base import HttpRequest
-from dragoman.hosts.fields import fields_by_name, reply_fields
-from dragoman.hosts.http1.heads import NO_BODY, answer_head
+from dragoman.dialects.base import HttpReply, HttpRequest
+from dragoman.hosts.binding import Scope
+from dragoman.hosts.fields import reply_fields
+from dragoman.hosts.http1.heads import NO_BODY, answer_head, whole_answer
 from dragoman.hosts.reading import BODILESS
 from dragoman.hosts.site import Exchanging
 
@@ -22,6 +23,7 @@ CHUNKED = b"transfer-encoding: chunked\r\n"
 CLOSE = b"connection: close\r\n"
 KEEP_ALIVE = b"connection: keep-alive\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+FRAMING = frozenset({"connection", "content-length", "transfer-encoding"})
 GONE: MutableMapping[str, Any] = {"type": "http.disconnect"}
 
 
@@ -34,6 +36,13 @@ class RequestHead(NamedTuple):
     raw_path: bytes
     query: bytes
     headers: list[tuple[bytes, bytes]]
+    named: dict[str, str]
+
+    def scope(self, about: Scope, state: dict[str, Any]) -> Scope:
+        """What an application is told of the request, and `about` its connection."""
+        scope = {**about, "http_version": self.version, "method": self.method, "path": self.path}
+        scope |= {"raw_path": self.raw_path, "query_string": self.query, "headers": self.headers, "state": state.copy()}
+        return scope
 
 
 class Http1Request:
@@ -121,7 +130,7 @@ class Http1Request:
         try:
             # A request of any size nearly always comes in one piece, and is whole by now.
             if not (self.complete and site.exchanging is not None and await self._exchanged(site.exchanging)):
-                await site.application(self._connection.scope(self._request), self.receive, self.send)
+                await site.application(self._request.scope(self._connection.about, site.state), self.receive, self.send)
             if not self.ended and not self._gone:
                 self._fail(RuntimeError("the application ended before its answer"))
         except asyncio.CancelledError:
@@ -142,16 +151,15 @@ class Http1Request:
             head.method,
             head.raw_path.decode("latin-1"),
             head.query.decode("latin-1"),
-            fields_by_name(head.headers),
+            head.named,
             b"" if head.method in BODILESS else self._body[0] if len(self._body) == 1 else b"".join(self._body),
         )
         if not application.takes(request):
             return False
-        self._piece()
+        self._taken()
         reply = await application.exchange(request, self.receive, self.send)
         if reply is not None and not self._gone:
-            self._begin(reply.status, reply_fields(reply))
-            self._write(reply.body, last=True)
+            self._reply(reply)
             if self._connection.slow:
                 await self._connection.drained()
         return True
@@ -177,12 +185,34 @@ class Http1Request:
 
     def _piece(self) -> MutableMapping[str, Any]:
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        if body:
-            self._body.clear()
-            self.waiting_bytes = 0
-            self._connection.read_on()
-        self._end_taken = self.complete
+        self._taken()
         return {"type": "http.request", "body": body, "more_body": not self.complete}
+
+    def _taken(self) -> None:
+        """The application has what there is of the body."""
+        self._body.clear()
+        self.waiting_bytes = 0
+        self._connection.read_on()
+        self._end_taken = self.complete
+
+    def _reply(self, reply: HttpReply) -> None:
+        """Writes a whole answer: what nearly all of them are like in one go."""
+        connection, request = self._connection, self._request
+        if (
+            self.keep_alive
+            and request.version == "1.1"
+            and request.method != "HEAD"
+            and reply.status not in NO_BODY
+            and reply.headers.keys().isdisjoint(FRAMING)
+            and not connection.site.closing
+        ):
+            connection.write(whole_answer(reply.status, reply.headers, reply.body, connection.further))
+            self.begun = self.ended = True
+            self._wake()
+            connection.answered(self)
+        else:
+            self._begin(reply.status, reply_fields(reply))
+            self._write(reply.body, last=True)
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
         """Writes the answer, and waits while the caller is slow to take it.
