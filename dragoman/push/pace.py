@@ -1,9 +1,9 @@
 """How much of the event loop deliveries may take: what calls leave, and always a little.
 
-While the loop has time, deliveries run freely. When calls, streams and handlers take a good part of the thread's time,
-deliveries get a small share of it. How much the others want is only to be seen while deliveries hold still: callers
-who wait for their answers call less often if deliveries delay them. So now and then, when the thread is busy, nothing
-is begun for some milliseconds.
+How much calls, streams and handlers want is only to be seen while deliveries hold still: callers who wait for their
+answers call less often if deliveries delay them, in the loop or in the store. So now and then, unless the thread is all
+but idle, nothing is begun for some milliseconds. If others then take a part of the thread's time that is worth the
+name, deliveries have a share until the next such look, which is small if others want much; else they run freely.
 """
 
 import enum
@@ -16,35 +16,31 @@ __all__ = ["Metered", "Pace"]
 
 T = TypeVar("T")
 
-WINDOW = 0.05
-"""Seconds over which the thread's time is looked at."""
-STILL = 0.01
-"""Seconds for which nothing is begun, to see what others want; of these the first part is for what is under way."""
-SETTLING = 0.004
-FREE = 0.2
-"""Seconds between two such looks."""
-CROWDED = 0.5
-"""The part of the thread's time from which on it is worth a look."""
-WANTED = 0.2
-"""From this part on others are given way."""
-LITTLE = 0.1
-"""Under this part they are not any more."""
-SHARE = 0.08
-"""The part of the thread's time that deliveries have all the same."""
+WINDOW = 0.3
+"""Seconds from one look to the next."""
+GLANCE = 0.05
+"""Seconds after which it is looked at once if others already seem to want much."""
+SETTLING, STILL = 0.01, 0.015
+"""Seconds for which nothing is begun: until what is under way has ended, mostly, and to see what others want."""
+AWAKE = 0.1
+"""From this part of the thread's time on it is not all but idle."""
+WANTED, MUCH = 0.05, 0.4
+"""From this part on others are given way, and from that one on as far as can be."""
+SHARE, MOST = 0.08, 0.5
+"""The part of the thread's time that deliveries have all the same, when others want much; and when they want little."""
 HOARD = 0.01
 """Seconds of it that can be saved up."""
 HIDDEN = 2.0
 """What a delivery costs in all, as a multiple of what it is seen to: answers arrive, and are stored, elsewhere."""
 SCARCE = 0.05
 """The least part of the time that the thread is thought to have had."""
-STALE = 1.0
-"""Seconds after which a window says nothing."""
 
 
 class _Mode(enum.Enum):
     FREE = enum.auto()
-    STILL = enum.auto()
     SHARED = enum.auto()
+    SETTLING = enum.auto()
+    STILL = enum.auto()
 
 
 class Pace:
@@ -61,8 +57,8 @@ class Pace:
         self._filled = time()
         self._had = 1.0
         """The part of the time that the thread could have had lately."""
-        self._looked = -FREE
-        self._begin()
+        self._share = MOST
+        self._begin(_Mode.FREE)
 
     def spent(self, seconds: float) -> None:
         """A delivery has used so much of the thread's time."""
@@ -73,52 +69,41 @@ class Pace:
     def wait(self) -> float:
         """Seconds until a delivery may begin, or until it is worth asking again; 0: now."""
         now = self._time()
-        self._fill(now)
-        length = self._length()
-        if now - self._began >= length:
+        self._tokens = min(HOARD, self._tokens + (now - self._filled) * self._had * self._share)
+        self._filled = now
+        if now >= self._ends or (self._mode is _Mode.FREE and now >= self._glance):
             self._judge(now)
         if self._mode is _Mode.FREE:
             return 0.0
-        if self._mode is _Mode.STILL:
-            return max(0.001, self._began + self._length() - now)
-        return 0.0 if self._tokens > 0 else min(WINDOW, max(0.001, -self._tokens / (self._had * SHARE)))
+        if self._mode is not _Mode.SHARED:
+            return max(0.001, self._ends - now)
+        return 0.0 if self._tokens > 0 else min(GLANCE, max(0.001, -self._tokens / (self._had * self._share)))
 
-    def _length(self) -> float:
-        if self._mode is not _Mode.STILL:
-            return WINDOW
-        return STILL - SETTLING if self._settled else SETTLING
-
-    def _fill(self, now: float) -> None:
-        self._tokens = min(HOARD, self._tokens + (now - self._filled) * self._had * SHARE)
-        self._filled = now
-
-    def _begin(self) -> None:
-        self._began = self._time()
+    def _begin(self, mode: _Mode) -> None:
+        self._mode = mode
+        self._began = now = self._time()
+        self._ends = now + {_Mode.SETTLING: SETTLING, _Mode.STILL: STILL}.get(mode, WINDOW)
+        self._glance = now + GLANCE
         self._used = self._processor.used()
         self._waited = self._processor.waited()
         self._own = 0.0
-        self._settled = False
 
     def _judge(self, now: float) -> None:
-        """Ends a window, and says what the next is."""
+        """Looks at what the time since `_begin` was used for, and says what is next."""
         length = now - self._began
         had = max(length - max(0.0, self._processor.waited() - self._waited), length * SCARCE)
         self._had = had / length
         used = (self._processor.used() - self._used) / had
         others = used - self._own / had
-        mode, settled = self._mode, False
-        if mode is _Mode.STILL and not self._settled:
-            settled = True
-        elif mode is _Mode.STILL or length > STALE:
-            self._looked = now
-            mode = _Mode.SHARED if others > WANTED and mode is _Mode.STILL else _Mode.FREE
-        elif mode is _Mode.SHARED:
-            mode = _Mode.FREE if others < LITTLE else mode
-        elif used > CROWDED and now - self._looked >= FREE:
-            mode = _Mode.STILL
-        self._mode = mode
-        self._begin()
-        self._settled = settled
+        if self._mode is _Mode.SETTLING:
+            self._begin(_Mode.STILL)
+        elif self._mode is _Mode.STILL:
+            self._share = max(SHARE, MOST - (MOST - SHARE) * (others - WANTED) / (MUCH - WANTED))
+            self._begin(_Mode.SHARED if others > WANTED else _Mode.FREE)
+        elif now < self._ends and others < MUCH:
+            self._glance = now + GLANCE
+        else:
+            self._begin(_Mode.SETTLING if used > AWAKE or self._mode is _Mode.SHARED else _Mode.FREE)
 
 
 class Metered(Generic[T]):

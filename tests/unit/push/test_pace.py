@@ -98,7 +98,7 @@ def test_callers_that_deliveries_have_slowed_down_are_found_out() -> None:
 def test_when_calls_end_deliveries_have_all_of_it_soon() -> None:
     machine = Machine()
     machine.run(3.0, calls=lambda _: True)
-    machine.run(0.2, calls=lambda _: False)
+    machine.run(0.4, calls=lambda _: False)
     machine.delivered = 0.0
     machine.run(1.0, calls=lambda _: False)
     assert machine.delivered > 0.9
@@ -106,7 +106,7 @@ def test_when_calls_end_deliveries_have_all_of_it_soon() -> None:
 
 def test_a_few_calls_are_no_reason_to_hold_back() -> None:
     machine = Machine()
-    machine.run(5.0, calls=lambda now: now % 0.01 < STEP)
+    machine.run(5.0, calls=lambda now: now % 0.025 < STEP)
     assert machine.delivered > 0.75 * 5
 
 
