@@ -26,7 +26,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
     """None stands for the ports that are open anyway."""
 
     def has(self, address: Address) -> bool:
-        return self.network is not None and address.version == self.network.version and address in self.network
+        return self.network is not None and address in self.network
 
 
 class Policy:

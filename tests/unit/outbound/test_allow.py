@@ -10,9 +10,9 @@ DEFAULT = Policy()
 
 
 def _may(policy: Policy, url: str, *addresses: str) -> bool:
+    """By the URL alone if its host is an address."""
     try:
-        target = policy.target(url)
-        policy.admit(target, addresses or (target.host,))
+        policy.admit(policy.target(url), addresses)
     except AddressRefused:
         return False
     return True

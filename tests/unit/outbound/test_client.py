@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -239,3 +241,9 @@ async def test_insecure_warns_once(caplog: pytest.LogCaptureFixture) -> None:
         await client.close()
         GuardedClient(Policy())
     assert [record.getMessage()[:9] for record in caplog.records] == ["insecure:"]
+
+
+def test_what_looks_and_does_not_call_loads_no_client() -> None:
+    program = "import sys, dragoman.outbound; print(sorted({'aiohttp', 'yarl', 'email.utils'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"

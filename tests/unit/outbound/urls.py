@@ -134,6 +134,7 @@ HOSTILE: tuple[tuple[str, str], ...] = (
     ("https://xn--\x2d\x2d.example.com/", FOLDED),
     ("https://xn--99999999999.example.com/", FOLDED),
     ("https://xn--1ug.example.com/", FOLDED),
+    ("https://xn--8g7ccp.0.0.1.example.com/", FOLDED),
     ("https://xn--rr8hfa.0.0.example.com/", FOLDED),
     ("https://.hooks.example.com/", NAME),
     ("https://hooks..example.com/", NAME),
