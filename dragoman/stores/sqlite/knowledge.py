@@ -24,7 +24,7 @@ ALL = -1
 _Ended = tuple[int, str, str, str, str, int, int]
 """Number, id, tenant, principal and state of a task, the time of its last status, and whether it is kept."""
 
-_KEPT = """exists (select 1 from push where push.task = task.n and push.state = 'live'
+_KEPT = """exists (select 1 from push indexed by push_by_task where push.task = task.n and push.state = 'live'
     and (push.whole or push.cursor < task.seq))"""
 """A live configuration is behind."""
 
@@ -150,7 +150,7 @@ class Prune(_Aside):
     def _cut(self, connection: sqlite3.Connection, until: int, limit: int) -> int:
         """Deletes logs, those that ended first at first. The mark goes back where a clock had run ahead."""
         freed = connection.execute(
-            f"select n from spared join task using (n) where not {_KEPT} limit ?",  # noqa: S608 -- made of this module's own words only
+            f"select n from spared cross join task using (n) where not {_KEPT} limit ?",  # noqa: S608 -- made of this module's own words only
             (limit,),
         ).fetchall()
         limit -= len(freed)

@@ -139,8 +139,8 @@ def read_due(
 
 
 def read_in_state(connection: sqlite3.Connection, state: PushState, after: int, limit: int) -> tuple[Push, ...]:
-    where = f"push.state = '{state.value}' and push.n > ? order by push.n limit ?"
-    return _readable(selected(connection, where, (after, limit)))
+    where = "push.state = ? and push.n > ? order by push.n limit ?"
+    return _readable(selected(connection, where, (state.value, after, limit)))
 
 
 def read_letters(connection: sqlite3.Connection, n: int, limit: int) -> tuple[DeadLetter, ...]:

@@ -141,11 +141,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             failing_since integer,
             not_before integer,
             trouble text not null,
-            due integer not null,
-            unique (task, id)
+            due integer not null
         )""",
+        "create unique index push_by_task on push (task, id)",
         "create index push_due on push (worker, n) where due",
-        "create index push_dead on push (n) where state = 'dead'",
+        "create index push_by_state on push (state, n)",
         """create table push_letter (
             number integer primary key,
             push integer not null,
