@@ -22,6 +22,8 @@ _HARMLESS = frozenset({"a2a-extensions", "accept-language", "traceparent", "trac
 
 _MASK = "[redacted]"
 _USER_INFO = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_SECRET_MEMBERS = re.compile(r'("(?:token|credentials)"\s*:\s*")(?:[^"\\]|\\.)*')
+"""What configurations of push notifications have, those of other callers too."""
 _SHORTEST_PIECE = 8
 
 
@@ -52,9 +54,9 @@ class Redactor:
                 self.hide(piece)
 
     def __call__(self, text: str) -> str:
-        """The text without any secret, and without the user information of URLs."""
+        """The text without any secret, those in JSON known by their names, and without the user information of URLs."""
         shown = self._pattern.sub(_MASK, text) if self._pattern is not None else text
-        return _USER_INFO.sub(_MASK, shown)
+        return _USER_INFO.sub(_MASK, _SECRET_MEMBERS.sub(rf"\1{_MASK}", shown))
 
 
 class Attachment(NamedTuple):

@@ -12,7 +12,7 @@ __all__ = ["help_", "main", "root", "run"]
 _COMMANDS = {
     "card": ("dragoman.cli.card:card", "Show what an agent says about itself."),
     "send": ("dragoman.cli.send:send", "Send a message and wait for the outcome."),
-    "task": ("dragoman.cli.task:task", "Read, list, follow and cancel tasks."),
+    "task": ("dragoman.cli.task:task", "Read, list, follow and cancel tasks, and have them pushed."),
     "serve": ("dragoman.cli.serve:serve", "Serve an agent from a file or a module."),
     "store": ("dragoman.cli.store:store", "Look after the file that tasks are kept in."),
     "help": ("dragoman.cli.main:help_", "Show the help of a command."),

@@ -1,4 +1,4 @@
-"""`dragoman task`: read, list, follow and cancel tasks."""
+"""`dragoman task`: read, list, follow and cancel tasks, and have them pushed."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,13 @@ _COMMANDS = {
     "list": (f"{__name__}:_list", "List tasks by page."),
     "cancel": (f"{__name__}:_cancel", "Cancel a task."),
     "subscribe": (f"{__name__}:_subscribe", "Follow a task."),
+    "push-config": ("dragoman.cli.push_config:push_config", "Have a task pushed to a webhook, or listen to one."),
 }
 
 
 @click.group("task", cls=Group, commands_at=_COMMANDS)
 def task() -> None:
-    """Read, list, follow and cancel tasks."""
+    """Read, list, follow and cancel tasks, and have them pushed."""
 
 
 def _perform(ctx: click.Context, positional: str | None, work: "Callable[[Invocation, str], Awaitable[None]]") -> None:

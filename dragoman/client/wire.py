@@ -11,20 +11,33 @@ from dragoman.errors import A2AError
 from dragoman.types.card import AgentCard
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
-from dragoman.types.requests import ListTasksResponse
+from dragoman.types.push import TaskPushNotificationConfig
+from dragoman.types.requests import ListTaskPushNotificationConfigsResponse, ListTasksResponse
 from dragoman.types.task import Task
 
-__all__ = ["code_of", "encode", "encode_event"]
+__all__ = ["Whole", "code_of", "encode", "encode_event"]
+
+Whole = (
+    Task
+    | Message
+    | ListTasksResponse
+    | AgentCard
+    | TaskPushNotificationConfig
+    | ListTaskPushNotificationConfigsResponse
+)
+"""What has a JSON object of its own."""
 
 _WHOLE = {
     Task: RESULTS[operations.GET_TASK],
     ListTasksResponse: RESULTS[operations.LIST_TASKS],
     AgentCard: RESULTS[operations.GET_EXTENDED_AGENT_CARD],
+    TaskPushNotificationConfig: RESULTS[operations.CREATE_PUSH_CONFIG],
+    ListTaskPushNotificationConfigsResponse: RESULTS[operations.LIST_PUSH_CONFIGS],
 }
 _EVENT = RESULTS[operations.SEND_STREAMING_MESSAGE]
 
 
-def encode(value: Task | Message | ListTasksResponse | AgentCard) -> bytes:
+def encode(value: Whole) -> bytes:
     """The value as a JSON object of its own, without white space."""
     if isinstance(value, Message):
         wrapped: Any = _written(_EVENT, value)

@@ -77,6 +77,9 @@ class ScriptedAgent:
         self.requests: list[Recorded] = []
         self.tasks: dict[str, Json] = {}
         self.streaming = True
+        self.push = True
+        self.configs: dict[str, dict[str, Json]] = {}
+        """Push notification configurations by task and id."""
         self.bindings: tuple[tuple[str, str], ...] = tuple((binding, "1.0") for binding in BINDINGS)
         self.tenant: str | None = None
         self.card_extra: Json = {}
@@ -117,7 +120,7 @@ class ScriptedAgent:
             "description": "Plays what it is told.",
             "version": "7",
             "supportedInterfaces": interfaces,
-            "capabilities": {"streaming": self.streaming},
+            "capabilities": {"streaming": self.streaming, "pushNotifications": self.push},
             "defaultInputModes": ["text/plain"],
             "defaultOutputModes": ["text/plain"],
             "skills": [{"id": "play", "name": "Play", "description": "Plays.", "tags": ["test"]}],
@@ -142,6 +145,10 @@ class ScriptedAgent:
             "CancelTask": self._cancel,
             "ListTasks": self._list,
             "SubscribeToTask": self._subscribe,
+            "CreateTaskPushNotificationConfig": self._create_config,
+            "GetTaskPushNotificationConfig": self._get_config,
+            "ListTaskPushNotificationConfigs": self._list_configs,
+            "DeleteTaskPushNotificationConfig": self._delete_config,
         }
         return await answers[operation](params)
 
@@ -238,6 +245,28 @@ class ScriptedAgent:
             "pageSize": size,
             "totalSize": len(wanted),
         }
+
+    async def _create_config(self, params: Json) -> Json:
+        task_id = self._named(params["taskId"])["id"]
+        config = {"id": f"cfg-{len(self.configs.get(task_id, {})) + 1}", **params}
+        self.configs.setdefault(task_id, {})[config["id"]] = config
+        return config
+
+    async def _get_config(self, params: Json) -> Json:
+        found = self.configs.get(params["taskId"], {}).get(params["id"])
+        if found is None:
+            raise Refused("TASK_NOT_FOUND", f"no configuration {params['id']}")
+        return found
+
+    async def _list_configs(self, params: Json) -> Json:
+        listed = list(self.configs.get(self._named(params["taskId"])["id"], {}).values())
+        start, size = int(params.get("pageToken") or 0), int(params.get("pageSize", 50))
+        following = str(start + size) if start + size < len(listed) else ""
+        return {"configs": listed[start : start + size], "nextPageToken": following}
+
+    async def _delete_config(self, params: Json) -> Json:
+        self.configs.get(params["taskId"], {}).pop(params["id"], None)
+        return {}
 
     def _named(self, task_id: str) -> Json:
         if task_id not in self.tasks:

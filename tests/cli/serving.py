@@ -20,6 +20,13 @@ CODES = {
     "INTERNAL_ERROR": (-32603, 500, "INTERNAL"),
 }
 
+_CONFIGS = {
+    ("POST", False): "CreateTaskPushNotificationConfig",
+    ("GET", False): "ListTaskPushNotificationConfigs",
+    ("GET", True): "GetTaskPushNotificationConfig",
+    ("DELETE", True): "DeleteTaskPushNotificationConfig",
+}
+
 
 class _Sockets:
     def __init__(self, agent: ScriptedAgent) -> None:
@@ -79,6 +86,10 @@ class _Sockets:
             return ("SendMessage" if path.endswith("send") else "SendStreamingMessage"), params
         if path == "tasks":
             return "ListTasks", params
+        if "/pushNotificationConfigs" in path:
+            task_id, _, config_id = path.removeprefix("tasks/").partition("/pushNotificationConfigs")
+            operation = _CONFIGS[request.method, bool(config_id)]
+            return operation, {**params, "taskId": task_id, **({"id": config_id[1:]} if config_id else {})}
         name, _, verb = path.removeprefix("tasks/").partition(":")
         operation = {"": "GetTask", "cancel": "CancelTask", "subscribe": "SubscribeToTask"}[verb]
         return operation, {**params, "id": name}
