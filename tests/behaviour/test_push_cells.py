@@ -11,11 +11,11 @@ from tests.behaviour.agents import gated
 from tests.behaviour.checks import check_payload
 from tests.behaviour.configs import Configs
 from tests.behaviour.manifest import requirement
-from tests.behaviour.spellings import DRAFT, FINAL, KINDS
+from tests.behaviour.spellings import DRAFT, FINAL, KINDS, Final, Older
 from tests.behaviour.webhooks import Receiver, receiving
 from tests.behaviour.wire import Serve, Wire, message
 
-SPELLINGS = {"1.0": FINAL, "draft": DRAFT, "0.3": KINDS}
+SPELLINGS: dict[str, Final | Older] = {"1.0": FINAL, "draft": DRAFT, "0.3": KINDS}
 MEDIA_TYPES = {"1.0": "application/a2a+json", "draft": "application/json", "0.3": "application/json"}
 
 
@@ -36,7 +36,7 @@ def events(wire: Wire, hook: Receiver) -> list[dict[str, Any]]:
 def ended(wire: Wire, hook: Receiver) -> bool:
     """Whether the last that was posted tells of the end."""
     last: dict[str, Any] = next(iter(events(wire, hook)[-1].values())) if hook.posts else {}
-    return last.get("status", {}).get("state") == "TASK_STATE_COMPLETED"
+    return bool(last.get("status", {}).get("state") == "TASK_STATE_COMPLETED")
 
 
 @requirement("R-3.1.7-01", "R-3.1.7-02", "R-3.1.10-01", "R-4.3.3-06")
