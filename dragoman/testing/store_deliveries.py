@@ -144,6 +144,14 @@ class DeliveryContract:
         assert await _due(store, after=numbers[3], limit=4) == numbers[4:8]
         assert await _due(store, after=numbers[-1]) == []
 
+    async def test_what_is_due_comes_by_number_whatever_is_not(self, store: Store) -> None:
+        story = await Narrator(store).begun()
+        puts = [await store.put_push(configuration(story, str(at), cursor=0 if at > 5 else None)) for at in range(1, 10)]
+        assert await _due(store) == [put.n for put in puts[5:]]
+        await store.move_push(_to(puts[6], 1))
+        await store.move_push(_to(puts[6], 0))
+        assert await _due(store) == [put.n for put in puts[5:]]
+
     async def test_what_a_living_worker_owns_is_due_to_it_alone(self, store: Store) -> None:
         story = await Narrator(store).begun()
         for worker in ("one", "two"):

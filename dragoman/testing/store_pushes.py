@@ -17,9 +17,10 @@ from dragoman.testing.story import ANYONE, Narrator, Story
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.task import TaskState, TaskStatus
 
-__all__ = ["ConfigurationContract", "configuration", "direct", "pushed"]
+__all__ = ["ANSWER", "ConfigurationContract", "configuration", "direct", "pushed"]
 
-ANSWER = Message(message_id="a", role=Role.AGENT, parts=(Part(text="42"),))
+ANSWER = Message(message_id="a", role=Role.AGENT, parts=(Part(text="forty-two"),))
+"""A direct answer."""
 
 
 def configuration(story: Story, name: str = "c", *, cursor: int | None = 0, worker: str = "one") -> NewPush:

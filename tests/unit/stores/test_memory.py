@@ -3,8 +3,10 @@
 from collections.abc import Coroutine
 
 from dragoman.ports.call import Scope
+from dragoman.ports.push import PushMove, PushState
 from dragoman.ports.tasks import Query, Selector, TurnStart
 from dragoman.stores.memory import MemoryStore
+from dragoman.testing.store_pushes import configuration
 from dragoman.testing.story import Narrator, stored
 from dragoman.types.content import Role
 
@@ -34,6 +36,15 @@ def test_no_method_ever_waits() -> None:
         store.memos(story.id, 1),
         store.claimable(0, 1000),
         store.locate(story.id),
+        store.put_push(configuration(story)),
+        store.get_push(story.id, story.scope, "c"),
+        store.page_pushes(story.id, story.scope, after=0, limit=9),
+        store.due_pushes("one", 1000, after=0, limit=9),
+        store.move_push(PushMove(n=1, epoch=1, cursor=1)),
+        store.read_pushes(PushState.LIVE, after=0, limit=9),
+        store.letters(1, 9),
+        store.drop_push(story.id, story.scope, "c"),
+        store.prune(logs_after=0, tasks_after=0, limit=9),
         store.erase(Selector(task_id=story.id)),
         store.close(),
     ]

@@ -12,10 +12,11 @@ import pytest
 from dragoman.errors import ConfigurationError, StoreInUse
 from dragoman.ports.call import Scope
 from dragoman.ports.push import DeadLetter, Push, PushMove, PushState
+from dragoman.ports.tasks import Selector
 from dragoman.stores.sqlite import SqliteStore, upkeep
 from dragoman.stores.sqlite.deliveries import Standing, configurations, dead_letters, retry, standings
 from dragoman.stores.sqlite.transfer import Count
-from dragoman.testing.store_pushes import configuration, direct, pushed
+from dragoman.testing.store_pushes import ANSWER, configuration, direct, pushed
 from dragoman.testing.story import Narrator, Story
 from dragoman.types.task import TaskState, TaskStatus
 
@@ -194,6 +195,16 @@ async def test_an_export_of_the_first_form_is_read_in(path: Path, tmp_path: Path
     ]
     assert all(one != two for one, two in zip(old, (header, task, end), strict=True))
     assert upkeep.read_in(tmp_path / "new.db", old).tasks == 1
+
+
+async def test_erased_configurations_and_answers_are_nowhere_in_the_files(path: Path, story: Story) -> None:
+    store = await reopened(path)
+    secrets = (configuration(story, "failing").sealed, ANSWER.text.encode() + b'"')
+    for secret, selector in zip(secrets, (Selector(task_id=story.id), Selector(principal="")), strict=True):
+        assert any(secret in file.read_bytes() for file in path.parent.iterdir())
+        await store.erase(selector)
+        assert not [file for file in path.parent.iterdir() if secret in file.read_bytes()]
+    await store.close()
 
 
 async def test_a_vacuum_keeps_configurations(path: Path, story: Story) -> None:

@@ -139,9 +139,11 @@ async def test_a_file_that_may_not_grow_refuses_and_works_again_when_it_may(path
 
 
 KILLED = """
-import asyncio, os, signal, sys
+import asyncio, msgspec, os, signal, sys
 from contextlib import contextmanager
+from dragoman.ports.push import PushMove
 from dragoman.stores.sqlite import SqliteStore, schema, writer
+from dragoman.testing.store_pushes import configuration
 from dragoman.testing.story import Narrator
 from dragoman.types.task import TaskState
 
@@ -177,10 +179,14 @@ async def work(path, number, after, told):
     narrator = Narrator(store)
 
     async def one():
-        story = await narrator.begun()
-        os.write(told, (story.id + " 1\\n").encode())
+        story = narrator.story()
+        await store.create(msgspec.structs.replace(story.new, push=configuration(story)))
+        os.write(told, (story.id + " 1 0\\n").encode())
         await store.commit(story.change(story.chunk("done"), story.status(TaskState.COMPLETED), snapshot=True))
-        os.write(told, (story.id + " 3\\n").encode())
+        os.write(told, (story.id + " 3 0\\n").encode())
+        push = await store.get_push(story.id, story.scope, "c")
+        await store.move_push(PushMove(n=push.n, epoch=1, cursor=3))
+        os.write(told, (story.id + " 3 3\\n").encode())
 
     await asyncio.gather(one(), one(), one())
     await store.close()
@@ -210,10 +216,12 @@ async def killed(folder: Path, which: str) -> tuple[int, list[str]]:
         kills += "end" not in told
         store = SqliteStore(file, owner="echo", synchronous="off")
         await store.open()
-        for task_id, seq in [line.split() for line in told if line != "end"]:
-            found = await store.locate(task_id)
+        for task_id, seq, cursor in [line.split() for line in told if line != "end"]:
+            found, push = await store.locate(task_id), await store.get_push(task_id, Scope(), "c")
             if found is None or found.seq not in {int(seq), 3}:
                 wrong.append(f"{file.name}: {task_id} was at {seq}")
+            if push is None or push.cursor not in {int(cursor), 3}:
+                wrong.append(f"{file.name}: the configuration of {task_id} was at {cursor}")
         await store.close()
         wrong += upkeep.check(file).problems
     return kills, wrong
