@@ -15,6 +15,7 @@ _COMMANDS = {
     "task": ("dragoman.cli.task:task", "Read, list, follow and cancel tasks, and have them pushed."),
     "serve": ("dragoman.cli.serve:serve", "Serve an agent from a file or a module."),
     "store": ("dragoman.cli.store:store", "Look after the file that tasks are kept in."),
+    "push": ("dragoman.cli.push:push", "Look after the push notifications of an agent."),
     "help": ("dragoman.cli.main:help_", "Show the help of a command."),
 }
 

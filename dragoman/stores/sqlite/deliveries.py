@@ -13,7 +13,7 @@ from dragoman.stores.sqlite.outside import changing, looking
 from dragoman.stores.sqlite.push_rows import pushed, selecting
 from dragoman.stores.sqlite.schema import transaction
 
-__all__ = ["Standing", "configurations", "dead_letters", "retry", "standings"]
+__all__ = ["Standing", "configurations", "dead_letters", "given_up", "retry", "standings"]
 
 
 class Standing(NamedTuple):
@@ -69,6 +69,11 @@ def configurations(path: Path, state: PushState) -> Iterator[Push]:
     """
     with looking(path) as (connection, _):
         yield from map(pushed, selecting(connection, "push.state = ? order by push.n", [state.value]))
+
+
+def given_up(path: Path) -> Iterator[Push]:
+    """All configurations that are dead, as `configurations` has them."""
+    return configurations(path, PushState.DEAD)
 
 
 def dead_letters(path: Path) -> Iterator[tuple[Push, DeadLetter]]:
