@@ -23,7 +23,7 @@ from dragoman.errors import StoreError
 from dragoman.ports.tasks import Commit, NewTask
 from dragoman.stores.sqlite.store import SqliteStore
 from dragoman.stores.sqlite.wave import Wave
-from tests.simulation.agents import words
+from tests.simulation.agents import heard, words
 
 __all__ = ["POINTS", "agent"]
 
@@ -46,21 +46,30 @@ async def _do() -> int:
 
 async def _play(task: TaskContext) -> AsyncGenerator[str, None]:
     for word, value in words(task.text):
-        match word:
-            case "say":
-                for number in range(int(value)):
-                    yield f"{number} "
-                    await asyncio.sleep(0.005)
-            case "wait":
-                await asyncio.sleep(float(value) / 20)
-            case "step":
-                yield f"{value}={await task.step(value, _do)} "
-            case "ask":
-                yield f"({await task.ask(value)}) "
-            case "note":
-                await task.status("note")
-            case _:
-                """The name of the skill, or an answer that begins a turn of its own."""
+        if word == "say":
+            for number in range(int(value)):
+                yield f"{number} "
+                await asyncio.sleep(0.005)
+        elif said := await _done(task, word, value):
+            yield said
+
+
+async def _done(task: TaskContext, word: str, value: str) -> str:
+    """What is to be said of it."""
+    match word:
+        case "wait":
+            await asyncio.sleep(float(value) / 20)
+        case "step":
+            return f"{value}={await task.step(value, _do)} "
+        case "ask":
+            return f"({await task.ask(value)}) "
+        case "note":
+            await task.status("note")
+        case "take" | "hear":
+            return await heard(task, float(value or 0) / 20)
+        case _:
+            """The name of the skill, or an answer that begins a turn of its own."""
+    return ""
 
 
 @agent.skill(id="fail", on_crash="fail")

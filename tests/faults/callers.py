@@ -33,7 +33,7 @@ from dragoman.types.requests import (
 )
 from dragoman.types.task import Task, TaskState
 from tests.faults.history import Acknowledged, Delivered, History, Reading
-from tests.simulation.agents import random_plan
+from tests.simulation.agents import POLICIES, random_plan
 
 __all__ = ["Caller"]
 
@@ -62,7 +62,7 @@ class Caller:
         """Returns when its last task has ended."""
         while not self._stopping():
             self._seen = 0
-            task_id = await self._send(_longer(random_plan(self._random)), None)
+            task_id = await self._send(_longer(random_plan(self._random, POLICIES)), None)
             if task_id is not None:
                 await self._follow(task_id)
 
@@ -75,7 +75,7 @@ class Caller:
                 if state is TaskState.INPUT_REQUIRED:
                     await self._send(f"answer-{self._messages}", task_id)
                 elif self._chance(0.05) and not self._stopping():
-                    await self._send(random_plan(self._random), task_id)
+                    await self._send(random_plan(self._random, POLICIES), task_id)
                 elif self._chance(0.03):
                     await self._cancel(task_id)
             except Broken:

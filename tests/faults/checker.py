@@ -73,11 +73,11 @@ def _snapshot(history: History) -> Iterator[tuple[str, str]]:
 
 
 def _finished(history: History) -> Iterator[tuple[str, str]]:
-    """When all is quiet, no task is left at work, and none has messages waiting that it will not read."""
+    """When all is quiet, no task is left at work, and none that has ended has messages waiting."""
     for task_id, kept in history.kept.items() if history.quiet else ():
         if not kept.task.state.settled:
             yield task_id, f"it is left {kept.task.state.value}"
-        elif kept.waiting:
+        elif kept.waiting and kept.task.state.terminal:
             yield task_id, f"{len(kept.waiting)} messages wait for a task that is {kept.task.state.value}"
 
 
@@ -88,6 +88,8 @@ def _acknowledged(history: History) -> Iterator[tuple[str, str]]:
     """A message that was taken is in its task, once."""
     for one in history.acknowledged:
         kept = history.kept.get(one.task_id)
+        if one.task_id in history.erased:
+            continue
         if kept is None:
             yield one.task_id, f"the task of message {one.message_id} is not stored"
         elif _mentions(kept)[one.message_id] == 0:
@@ -105,15 +107,35 @@ def _known_again(history: History) -> Iterator[tuple[str, str]]:
         if one.known_again:
             tasks[one._replace(task_id="")].add(one.task_id)
     for one, task_ids in tasks.items():
-        holders = task_ids | {task_id for task_id, kept in history.kept.items() if _mentions(kept)[one.message_id]}
+        holders = {task_id for task_id, kept in history.kept.items() if _mentions(kept)[one.message_id]}
+        holders |= task_ids - history.erased
         if len(holders) > 1:
             yield min(holders), f"message {one.message_id} is in {len(holders)} tasks"
+
+
+def _same_answer(history: History) -> Iterator[tuple[str, str]]:
+    """The same message that makes no task has one answer, however often it is sent."""
+    answers: dict[tuple[object, str], list[object]] = defaultdict(list)
+    for one in history.answered:
+        if one.known_again:
+            answers[one.scope, one.message_id].append(one.answer)
+    for (_, message_id), given in answers.items():
+        if any(answer != given[0] for answer in given):
+            yield "", f"message {message_id} was answered by {given}"
+
+
+def _erased(history: History) -> Iterator[tuple[str, str]]:
+    """What was erased does not come back."""
+    for task_id in history.erased & set(history.kept):
+        yield task_id, "it was erased, and is there"
 
 
 def _seen_is_stored(history: History) -> Iterator[tuple[str, str]]:
     """Every event that a caller was given is in the log, with that content."""
     for reading in history.readings:
         kept = history.kept.get(reading.task_id)
+        if reading.task_id in history.erased:
+            continue
         if kept is None:
             yield reading.task_id, "a stream told of a task that is not stored"
             continue
@@ -160,6 +182,8 @@ def _ended_for_good(history: History) -> Iterator[tuple[str, str]]:
     """Nothing changes any more after a caller was told that a task has ended."""
     for told in history.ended:
         kept = history.kept.get(told.id)
+        if told.id in history.erased:
+            continue
         if kept is None:
             yield told.id, "a task that has ended is not stored"
         elif (told.status, told.artifacts) != (kept.task.status, kept.task.artifacts):
@@ -183,6 +207,8 @@ INVARIANTS: dict[str, Check] = {
     "finished": _finished,
     "acknowledged": _acknowledged,
     "known again": _known_again,
+    "same answer": _same_answer,
+    "erased": _erased,
     "seen is stored": _seen_is_stored,
     "contiguous": _contiguous,
     "same task": _same_task,

@@ -10,7 +10,7 @@ from dragoman.types.content import Message
 from dragoman.types.events import TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.task import Task, TaskState, TaskStatus
 
-__all__ = ["Acknowledged", "Delivered", "History", "Kept", "Reading", "rebuilt"]
+__all__ = ["Acknowledged", "Answered", "Delivered", "History", "Kept", "Reading", "rebuilt"]
 
 
 class Acknowledged(NamedTuple):
@@ -20,6 +20,15 @@ class Acknowledged(NamedTuple):
     message_id: str
     body: str
     task_id: str
+    known_again: bool
+
+
+class Answered(NamedTuple):
+    """What a caller was answered without a task. `known_again` as for `Acknowledged`."""
+
+    scope: Scope
+    message_id: str
+    answer: Message
     known_again: bool
 
 
@@ -70,6 +79,7 @@ class History:
 
     kept: dict[str, Kept] = field(default_factory=dict[str, Kept])
     acknowledged: list[Acknowledged] = field(default_factory=list[Acknowledged])
+    answered: list[Answered] = field(default_factory=list[Answered])
     readings: list[Reading] = field(default_factory=list[Reading])
     ended: list[Task] = field(default_factory=list[Task])
     """Tasks in a terminal state, as callers were given them."""
@@ -77,6 +87,8 @@ class History:
     """When each entry was stored."""
     promptly: float | None = None
     """Within how many seconds of its commit an event must reach an open stream; None where hints may be lost."""
+    erased: set[str] = field(default_factory=set[str])
+    """Tasks that were removed for good: nothing is asked of them but that they stay away."""
     quiet: bool = False
     """Whether the run was given the time to bring every task to an end."""
 

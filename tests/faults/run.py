@@ -21,7 +21,6 @@ from dragoman.client.transport import AiohttpTransport
 from dragoman.dialects.every import every_dialect
 from dragoman.stores.sqlite.store import SqliteStore
 from dragoman.types.card import AgentInterface
-from dragoman.types.json import Json
 from dragoman.types.reliable import RELIABLE
 from dragoman.types.task import TaskState
 from scripts.programs import free_port
@@ -30,7 +29,7 @@ from tests.faults.callers import Caller
 from tests.faults.checker import Violation, violations
 from tests.faults.history import History, Kept
 from tests.proxy import Proxy, proxied
-from tests.simulation.agents import expected
+from tests.simulation.agents import Remembered, expected, text_of
 
 __all__ = ["FaultRun", "Report"]
 
@@ -226,10 +225,10 @@ async def _wrong_result(store: SqliteStore, kept: Kept) -> list[Violation]:
     task = kept.task
     if task.state is not TaskState.COMPLETED:
         return []
-    steps: dict[tuple[int, str], list[Json]] = defaultdict(list)
+    turns: dict[int, Remembered] = defaultdict(Remembered)
     for turn in range(1, len(task.history) + 1):
         for memo in await store.memos(task.id, turn):
-            steps[turn, memo.key].append(memo.value)
-    wanted = expected(task.history, steps)
-    text = "".join(artifact.text for artifact in task.artifacts)
+            turns[turn].add(memo)
+    wanted = expected(task.history, turns)
+    text = text_of(task)
     return [] if re.fullmatch(wanted, text) else [Violation("right result", task.id, f"{text!r} is not {wanted!r}")]

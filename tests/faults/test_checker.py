@@ -12,7 +12,7 @@ from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.task import Task, TaskState, TaskStatus
 from tests.faults.checker import INVARIANTS, violations
-from tests.faults.history import Acknowledged, Delivered, History, Kept, Reading
+from tests.faults.history import Acknowledged, Answered, Delivered, History, Kept, Reading
 
 ID = "t"
 WORKING = TaskStatus(state=TaskState.WORKING)
@@ -148,6 +148,16 @@ def _late(history: History) -> None:
     history.readings[0].events[0] = Delivered(2, UPDATES[0], 15.0)
 
 
+def _two_answers(history: History) -> None:
+    for text in ("yes", "no"):
+        answer = Message(message_id="a", role=Role.AGENT, parts=(Part(text=text),))
+        history.answered.append(Answered(Scope(), "n", answer, known_again=True))
+
+
+def _come_back(history: History) -> None:
+    history.erased.add(ID)
+
+
 BAD: list[tuple[str, Callable[[History], None]]] = [
     ("numbers", _gap),
     ("epochs", _stale_write),
@@ -161,6 +171,8 @@ BAD: list[tuple[str, Callable[[History], None]]] = [
     ("acknowledged", _lost_message),
     ("acknowledged", _doubled_message),
     ("known again", _two_tasks_of_one_message),
+    ("same answer", _two_answers),
+    ("erased", _come_back),
     ("seen is stored", _unwritten_event),
     ("contiguous", _hole_in_a_stream),
     ("contiguous", _repetition_in_a_stream),

@@ -14,6 +14,7 @@ from dragoman.errors import (
     A2AError,
     StoreUnavailable,
     TaskNotCancelableError,
+    TaskNotFoundError,
     UnavailableError,
     UnsupportedOperationError,
 )
@@ -26,6 +27,7 @@ from dragoman.operations import (
     Operation,
 )
 from dragoman.ports.call import CallContext, Principal
+from dragoman.ports.tasks import Selector
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.events import StreamEvent
 from dragoman.types.reliable import RELIABLE, number_of
@@ -38,7 +40,7 @@ from dragoman.types.requests import (
     SubscribeToTaskRequest,
 )
 from dragoman.types.task import Task, TaskState
-from tests.faults.history import Acknowledged, Delivered, History, Reading
+from tests.faults.history import Acknowledged, Answered, Delivered, History, Reading
 from tests.simulation.agents import random_plan
 from tests.simulation.hosts import Host, Lost
 
@@ -70,21 +72,32 @@ class Caller:
         """Sends a plan, and stays until its task has ended, or for so long at most."""
         loop = asyncio.get_running_loop()
         until = loop.time() + LIFE
+        if self._chance(0.1):
+            await self._ask_directly(until)
         task_id = await self._send(random_plan(self._random), None, until)
         while task_id is not None and loop.time() < until:
             try:
                 state = await self._look(task_id)
                 if state.terminal:
                     return
-                if state is TaskState.INPUT_REQUIRED:
-                    await self._send(f"answer-{self._messages}", task_id, until)
-                elif self._chance(0.1):
-                    await self._send(random_plan(self._random), task_id, until)
-                elif self._chance(0.05):
-                    await self._cancel(task_id)
+                await self._interfere(task_id, state, until)
             except (Lost, UnavailableError):
                 pass
+            except TaskNotFoundError:
+                assert task_id in self._history.erased
+                return
             await asyncio.sleep(self._random.choice((0.01, 0.5, 3.0)))
+
+    async def _interfere(self, task_id: str, state: TaskState, until: float) -> None:
+        """Answers, adds to the task, ends it, or leaves it alone."""
+        if state is TaskState.INPUT_REQUIRED:
+            await self._send(f"answer-{self._messages}", task_id, until)
+        elif self._chance(0.1):
+            await self._send(random_plan(self._random), task_id, until)
+        elif self._chance(0.05):
+            await self._cancel(task_id)
+        elif self._chance(0.03):
+            await self._erase(task_id)
 
     # Messages.
 
@@ -137,6 +150,22 @@ class Caller:
         one = Acknowledged(scope, message.message_id, message.text, task_id, self._known_again)
         self._history.acknowledged.append(one)
 
+    async def _ask_directly(self, until: float) -> None:
+        """Asks something that needs no task, perhaps twice."""
+        message = self._message("direct", None)
+        configuration = SendMessageConfiguration()
+        request = SendMessageRequest(message=message, configuration=configuration)
+        while asyncio.get_running_loop().time() < until:
+            try:
+                answer = await self._call(SEND_MESSAGE, request)
+            except (Lost, UnavailableError):
+                await asyncio.sleep(self._random.choice((0.05, 1.0, 6.0)))
+                continue
+            scope = self._context().scope("")
+            self._history.answered.append(Answered(scope, message.message_id, answer, self._known_again))
+            if self._chance(0.5):
+                return
+
     # The task.
 
     async def _look(self, task_id: str) -> TaskState:
@@ -154,6 +183,15 @@ class Caller:
         except TaskNotCancelableError:
             return
         assert task.state is TaskState.CANCELED
+
+    async def _erase(self, task_id: str) -> None:
+        host = await self._host()
+        assert host.service is not None
+        try:
+            await host.within(host.service.erase(Selector(task_id=task_id)), self._patience)
+        except StoreUnavailable as error:
+            raise UnavailableError from error
+        assert task_id in self._history.erased
 
     def _told(self, task: Task) -> Task:
         if task.state.terminal:
@@ -203,7 +241,7 @@ class Caller:
                     reading.ended = not feed.cut
                     break
                 silence = 0 if batch else silence + 1
-                self._take(reading, batch, after, sent)
+                reading = self._take(reading, batch, after, sent)
                 if reading.state.interrupted:
                     break
         except (A2AError, StoreUnavailable, Lost):
@@ -212,14 +250,17 @@ class Caller:
             asyncio.get_running_loop().call_soon(feed.close, context=host.context)
         return reading
 
-    def _take(self, reading: Reading, batch: Batch, after: int | None, sent: Message | None) -> None:
+    def _take(self, reading: Reading, batch: Batch, after: int | None, sent: Message | None) -> Reading:
+        """Writes down what has come; where the task stands in for events that are gone, a reading begins anew."""
         now = asyncio.get_running_loop().time()
         for seq, numbered in batch:
             assert seq is not None
             event = self._bare(seq, numbered)
             first = not reading.task_id
             if isinstance(event, Task):
-                assert first, "a task in the middle of a stream"
+                if not first:
+                    assert event.state.terminal, "a task in the middle of a stream"
+                    reading, first = Reading("", began=now), True
                 reading.task_id, reading.start, reading.snapshot = event.id, seq, event
             else:
                 if first:
@@ -231,6 +272,7 @@ class Caller:
                 if sent is not None:
                     self._acknowledged(sent, reading.task_id)
             self._seen = seq
+        return reading
 
     def _bare(self, seq: int, event: StreamEvent) -> Any:
         """The event as it is stored: without the number that it was given for this caller."""

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from dragoman.engine.service import Service
-from dragoman.engine.world import Limits, World
+from dragoman.engine.world import Keeping, Limits, World
 from dragoman.errors import A2AError, StoreUnavailable
 from dragoman.ports.agent import AgentExecutor
 from dragoman.types.card import AgentCapabilities, AgentExtension
@@ -38,7 +38,10 @@ class Surroundings:
         self.skews = False
         self.slots: int | None = None
         """How many tasks each process runs at once."""
+        self.keeping = Keeping()
         self.crashes = 0
+        self.stops = 0
+        """Processes that have ended in order."""
         self.pauses = 0
         self.view: type[StoreView] = StoreView
         self.bus: type[WiredBus] = WiredBus
@@ -82,6 +85,7 @@ class Host:
             clock=LoopClock(around.loop, around.random.choice((-7200.0, 0.0, 7200.0)) if around.skews else 0.0),
             ids=SeededIds(around.random),
             limits=Limits(max_running=around.slots),
+            keeping=around.keeping,
         )
         service = Service(world, CAPABILITIES)
         try:
@@ -103,6 +107,22 @@ class Host:
         if around.loop.dead(self.process):
             return
         around.crashes += 1
+        self._end()
+
+    async def stop(self) -> None:
+        """Ends the process in order, unless it dies first, and has the next one begin some time later."""
+        service = self.service
+        if service is None:
+            return
+        try:
+            await self.within(service.close())
+        except Lost:
+            return
+        self._around.stops += 1
+        self._end()
+
+    def _end(self) -> None:
+        around = self._around
         around.loop.kill(self.process)
         assert self._bus is not None
         around.wire.leave(self._bus)

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from random import Random
 from typing import NamedTuple
 
+from dragoman.engine.world import Keeping
 from dragoman.errors import A2AError
-from dragoman.types.json import Json
 from dragoman.types.task import TaskState
 from tests.faults.checker import Violation, violations
-from tests.faults.history import History
-from tests.simulation.agents import Effects, executor, expected
+from tests.faults.history import History, Kept
+from tests.simulation.agents import Effects, Remembered, executor, expected, text_of
 from tests.simulation.callers import Caller
 from tests.simulation.hosts import Host, Surroundings, context_of
 from tests.simulation.loop import Deadlock, SeededLoop
@@ -40,10 +40,14 @@ class Outcome(NamedTuple):
     tasks: int
     events: int
     crashes: int
+    stops: int
     pauses: int
     takeovers: int
     fenced: int
     duplicates: int
+    answers: int
+    erased: int
+    pruned: int
 
 
 class _Defects(logging.Handler):
@@ -92,12 +96,14 @@ class _Schedule:
         self.around = Surroundings(loop, random, 0.0 if calm else random.choice((0.0, 0.2, 1.0)), executor(Effects()))
         self.around.skews = random.random() < 0.3
         self.around.slots = random.choice((None, None, 1))
+        self.around.keeping = Keeping(logs=random.choice((None, 3600.0, 4.0)))
         if twin is not None:
             twin(self.around)
         self.around.store.trouble = Trouble(slow=0.5) if calm else _trouble(random)
         self._hosts = [Host(f"host-{n}", self.around) for n in range(random.randint(1, 3))]
-        self._results: dict[str, dict[tuple[int, str], list[Json]]] = defaultdict(lambda: defaultdict(list))
-        self.history = History(promptly=PROMPTLY if calm else None)
+        self._results: dict[str, dict[int, Remembered]] = defaultdict(lambda: defaultdict(Remembered))
+        self._stops = not calm and random.random() < 0.3
+        self.history = History(promptly=PROMPTLY if calm else None, erased=self.around.store.erased)
         self._callers = [
             Caller(f"caller-{n}", self._hosts, random, self.history, calm=calm) for n in range(random.randint(1, 4))
         ]
@@ -109,22 +115,31 @@ class _Schedule:
         living = [
             loop.create_task(caller.live(), context=context_of(f"caller-{n}")) for n, caller in enumerate(self._callers)
         ]
+        stopping = loop.create_task(self._stop_some(), context=context_of("operator"))
         await asyncio.gather(*living)
+        self._stops = False
         around.store.trouble = Trouble()
         until = loop.time() + SETTLING
         while loop.time() < until and not await self._settled():  # noqa: ASYNC110 -- of virtual time, and there is nobody who would tell
             await asyncio.sleep(1.0)
-        await asyncio.gather(*starting)
+        await asyncio.gather(*starting, stopping)
         self.history.quiet = True
         self.history.kept = await around.store.kept()
         self.history.committed = around.store.committed
         for task_id, held in self.history.kept.items():
             for turn in range(1, len(held.task.history) + 1):
                 for memo in await around.store.inner.memos(task_id, turn):
-                    self._results[task_id][turn, memo.key].append(memo.value)
+                    self._results[task_id][turn].add(memo)
+
+    async def _stop_some(self) -> None:
+        """Stops a host in order now and then, as who rolls out a new version does."""
+        while self._stops:
+            await asyncio.sleep(self._random.choice((1.0, 10.0, 60.0)))
+            await self._random.choice(self._hosts).stop()
 
     async def _settled(self) -> bool:
-        return all(held.task.state.settled and not held.waiting for held in (await self.around.store.kept()).values())
+        kept = (await self.around.store.kept()).values()
+        return all(held.task.state.settled and not (held.waiting and held.task.state.terminal) for held in kept)
 
     def outcome(self, seed: int, found: list[Violation]) -> Outcome:
         """What became of it, counted."""
@@ -136,21 +151,45 @@ class _Schedule:
             tasks=len(history.kept),
             events=history.events,
             crashes=around.crashes,
+            stops=around.stops,
             pauses=around.pauses,
             takeovers=around.store.takeovers,
             fenced=around.store.fenced,
             duplicates=len(acknowledged) - len(set(acknowledged)),
+            answers=len(history.answered),
+            erased=len(history.erased),
+            pruned=around.store.pruned,
         )
 
     def wrong_results(self) -> list[Violation]:
         """Tasks that were completed, and not with what was asked for."""
         found: list[Violation] = []
         for task_id, held in self.history.kept.items():
-            wanted = expected(held.task.history, self._results[task_id])
-            text = "".join(artifact.text for artifact in held.task.artifacts)
-            if held.task.state is TaskState.COMPLETED and not re.fullmatch(wanted, text):
-                found.append(Violation("right result", task_id, f"{text!r} instead of {wanted!r}"))
+            if held.task.state is TaskState.COMPLETED:
+                wanted = expected(held.task.history, self._results[task_id])
+                text = text_of(held.task)
+                if not re.fullmatch(wanted, text):
+                    found.append(Violation("right result", task_id, f"{text!r} instead of {wanted!r}"))
+            elif held.task.state is TaskState.FAILED and not _may_fail(held):
+                found.append(Violation("right reason", task_id, f"{held.entries[-1].event} of {held.task.history}"))
         return found
+
+
+def _may_fail(held: Kept) -> bool:
+    """Whether its skill, and what was asked of it, may have failed the task for the reason that it says."""
+    plans = [message.text.split() for message in held.task.history]
+    skill = plans[0][0]
+    match (held.entries[-1].event.metadata or {}).get("reason"):
+        case "worker-lost":
+            return skill == "fail"
+        case "attempts-exhausted":
+            return skill != "fail"
+        case "deadline":
+            return skill == "late"
+        case None:
+            return any("break" in plan for plan in plans)
+        case _:
+            return False
 
 
 def _trouble(random: Random) -> Trouble:

@@ -58,6 +58,11 @@ class SharedStore:
         self.committed: dict[tuple[str, int], float] = {}
         self.fenced = 0
         """Writes of former owners that were refused."""
+        self.logs: dict[str, list[Entry]] = defaultdict(list)
+        """What was ever in the log of each task."""
+        self.erased: set[str] = set()
+        self.pruned = 0
+        """Logs that are gone, and keys."""
         self.takeovers = 0
         """Running tasks that another process, or a later one, has claimed."""
 
@@ -76,6 +81,7 @@ class SharedStore:
         if commit.claim and commit.worker is not None and not before.task.state.settled:
             self.takeovers += bool(before.worker) and before.worker != commit.worker
         self.epochs[commit.task_id] += [commit.epoch + commit.claim] * len(entries)
+        self.logs[commit.task_id] += entries
         for entry in entries:
             self.committed[commit.task_id, entry.seq] = self._loop.time()
 
@@ -84,15 +90,27 @@ class SharedStore:
         await self.inner.commit(commit)
         return commit.entries
 
+    async def erase(self, selector: Selector) -> tuple[str, ...]:
+        erased = await self.inner.erase(selector)
+        self.erased.update(erased)
+        return erased
+
+    async def prune(self, logs_after: float | None, tasks_after: float | None, limit: int) -> int:
+        pruned = await self.inner.prune(logs_after=logs_after, tasks_after=tasks_after, limit=limit)
+        self.pruned += pruned
+        return pruned
+
     async def kept(self) -> dict[str, Kept]:
         """All tasks with their logs, for the checker."""
         found: dict[str, Kept] = {}
         for task_id, created in self.created.items():
             stored = await self.inner.locate(task_id)
-            assert stored is not None
+            if stored is None:
+                assert task_id in self.erased
+                continue
             found[task_id] = Kept(
                 stored.task,
-                await self.inner.entries(task_id, stored.scope, 1, 1_000_000),
+                tuple(self.logs[task_id]),
                 tuple(self.epochs[task_id]),
                 tuple([posted.message for posted in await self.inner.inbox(task_id)]),
                 created,
@@ -143,12 +161,11 @@ class StoreView:
     async def retire(self, worker: str) -> None:
         await self._write("", lambda: self._inner.retire(worker))
 
-    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:  # noqa: ARG002 -- see below
-        """Keys may go; logs and tasks stay for the checker."""
-        return await self._write("", partial(self._inner.prune, logs_after=None, tasks_after=None, limit=limit))
+    async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:
+        return await self._write("", lambda: self._shared.prune(logs_after, tasks_after, limit))
 
     async def erase(self, selector: Selector) -> tuple[str, ...]:
-        return await self._write("", lambda: self._inner.erase(selector))
+        return await self._write("", lambda: self._shared.erase(selector))
 
     async def put_push(self, new: NewPush) -> Push:
         return await self._write(new.task_id, lambda: self._inner.put_push(new))

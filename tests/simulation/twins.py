@@ -74,6 +74,13 @@ class _Forgetful(StoreView):
         return await super().post(task_id, scope, message, start)
 
 
+class _Answering(StoreView):
+    """Keeps no answers: who asks again is answered again."""
+
+    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+        pass
+
+
 class _Rash(StoreView):
     """Says that a change is stored while it is on its way."""
 
@@ -96,6 +103,10 @@ def _forgetful(around: Surroundings) -> None:
     around.view = _Forgetful
 
 
+def _answering(around: Surroundings) -> None:
+    around.view = _Answering
+
+
 def _rash(around: Surroundings) -> None:
     around.view = _Rash
 
@@ -104,6 +115,7 @@ TWINS: dict[str, tuple[Twin, set[str]]] = {
     "no fence": (_unfenced, {"epochs"}),
     "snapshot before registering": (_late, {"promptly"}),
     "no keys": (_forgetful, {"known again"}),
+    "no answers kept": (_answering, {"same answer"}),
     "acknowledged before it is stored": (_rash, {"seen is stored"}),
 }
 """Each with the invariants of which at least one must be found violated."""
