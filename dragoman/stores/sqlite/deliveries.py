@@ -56,8 +56,8 @@ def standings(path: Path) -> tuple[Standing, ...]:
     with looking(path) as (connection, _):
         rows = connection.execute(_STANDINGS).fetchall()
     return tuple(
-        Standing(origin, live, behind, events, failing, None if since is None else from_microseconds(since), *rest)
-        for origin, live, behind, events, failing, since, *rest in rows
+        Standing(origin, live, behind, events, failing, None if since is None else from_microseconds(since), *more)
+        for origin, live, behind, events, failing, since, *more in rows
     )
 
 
