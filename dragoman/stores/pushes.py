@@ -1,5 +1,6 @@
 """Configurations of push notifications: what a change makes of one, and all of them in memory."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -108,7 +109,8 @@ class Pushes:
         self._answers: dict[tuple[Scope, str], int] = {}
         """The numbers of those that wait for direct answers: the last one with its id in its scope."""
         self._letters: dict[int, list[DeadLetter]] = {}
-        self._due: set[int] = set()
+        self._due: list[int] = []
+        """In order, so that nobody has to look at all of them."""
 
     def put(self, new: NewPush, now: datetime) -> Push:
         """Stores a checked configuration of a task that is there, or of a direct answer."""
@@ -145,7 +147,8 @@ class Pushes:
 
     def due(self, worker: str, alive: Collection[str], after: int, limit: int) -> tuple[Push, ...]:
         """What is due to this worker, and to those that are not alive."""
-        found = (self._now(n) for n in sorted(self._due) if n > after)
+        places = range(bisect_right(self._due, after), len(self._due))
+        found = (self._now(self._due[place]) for place in places)
         return tuple(islice((push for push in found if push.worker == worker or push.worker not in alive), limit))
 
     def move(self, move: PushMove) -> None:
@@ -210,15 +213,20 @@ class Pushes:
 
     def _set(self, push: Push) -> Push:
         self._all[push.n] = push
-        if push.state is PushState.LIVE and (push.behind or push.terminal):
-            self._due.add(push.n)
-        else:
-            self._due.discard(push.n)
+        self._mark(push.n, due=push.state is PushState.LIVE and (push.behind or push.terminal))
         return push
+
+    def _mark(self, n: int, *, due: bool) -> None:
+        place = bisect_left(self._due, n)
+        was = place < len(self._due) and self._due[place] == n
+        if due and not was:
+            self._due.insert(place, n)
+        elif was and not due:
+            del self._due[place]
 
     def _remove(self, n: int) -> None:
         push = self._all.pop(n)
         if not push.task_id and self._answers.get((push.scope, push.id)) == n:
             del self._answers[push.scope, push.id]
         self._letters.pop(n, None)
-        self._due.discard(n)
+        self._mark(n, due=False)

@@ -146,7 +146,8 @@ class DeliveryContract:
 
     async def test_what_is_due_comes_by_number_whatever_is_not(self, store: Store) -> None:
         story = await Narrator(store).begun()
-        puts = [await store.put_push(configuration(story, str(at), cursor=0 if at > 5 else None)) for at in range(1, 10)]
+        cursors = (None,) * 5 + (0,) * 4
+        puts = [await store.put_push(configuration(story, str(at), cursor=to)) for at, to in enumerate(cursors)]
         assert await _due(store) == [put.n for put in puts[5:]]
         await store.move_push(_to(puts[6], 1))
         await store.move_push(_to(puts[6], 0))
