@@ -20,6 +20,7 @@ __all__ = [
     "send_message",
     "send_message_over_grpc",
     "stock",
+    "total",
 ]
 
 WORDS = 1000
@@ -46,11 +47,13 @@ def _check(task: Any) -> None:
         raise RuntimeError(f"Wrong answer: {task}")
 
 
-def send_message(server: Server, binding: str, seconds: float) -> float:
-    """Finished tasks per second at 64 connections; afterwards the server must have stored them all."""
+def send_message(server: Server, binding: str, seconds: float, *, webhook: str = "") -> float:
+    """Finished tasks per second at 64 connections; afterwards the server must have stored them all. Each has a webhook,
+    if one is given.
+    """
     wire = server.wires[binding]
-    before = _total(server)
-    sent, rate = _load(server, wire, wire.send("hello"), CONNECTIONS, seconds)
+    before = total(server)
+    sent, rate = _load(server, wire, wire.send("hello", webhook=webhook), CONNECTIONS, seconds)
     _stored(server, before, sent)
     return rate
 
@@ -63,7 +66,7 @@ def send_message_over_grpc(server: Server, wire: GrpcWire, seconds: float) -> fl
     """
     question = wire.send("hello")
     _check(wire.ask(question)["task"])
-    before, size, busy = _total(server), wire.size(question), server.busy()
+    before, size, busy = total(server), wire.size(question), server.busy()
     sent = grpc_load(wire, question, seconds)
     rate = _rate(server, sent, server.busy() - busy)
     _check(wire.ask(question)["task"])
@@ -74,7 +77,7 @@ def send_message_over_grpc(server: Server, wire: GrpcWire, seconds: float) -> fl
 
 
 def _stored(server: Server, before: int, sent: Load) -> None:
-    if server.contender.tasks and _total(server) - before < sent.requests:
+    if server.contender.tasks and total(server) - before < sent.requests:
         raise RuntimeError(f"{sent.requests} answers, but fewer tasks are stored.")
 
 
@@ -95,7 +98,7 @@ def list_seconds(server: Server, seconds: float) -> float:
 def stock(server: Server, count: int) -> None:
     """Makes tasks until at least so many are stored; at most two minutes long."""
     deadline = monotonic() + 120
-    while (missing := count - _total(server)) > 0:
+    while (missing := count - total(server)) > 0:
         if monotonic() > deadline:
             raise RuntimeError(f"Still {missing} tasks short of {count}.")
         load(server.rpc, server.rpc.send("hello"), CONNECTIONS, 1 if missing < 5000 else 2)
@@ -160,11 +163,12 @@ def _hold(server: Server, stack: ExitStack) -> None:
         received += piece
 
 
-def _total(server: Server) -> int:
+def total(server: Server) -> int:
+    """How many tasks are stored."""
     if not server.contender.tasks:
         return 0
-    total: int = server.rpc.ask(server.rpc.page())["totalSize"]
-    return total
+    stored: int = server.rpc.ask(server.rpc.page())["totalSize"]
+    return stored
 
 
 def _load(server: Server, wire: Wire, template: Template, connections: int, seconds: float) -> tuple[Load, float]:

@@ -1,12 +1,13 @@
-"""Our server with the agent of `bench/peers/official.py`: `python -m bench.ours PORT STORE`."""
+"""Our server with the agent of `bench/peers/official.py`: `python -m bench.ours PORT STORE [PORT OF WEBHOOKS]`."""
 
 import asyncio
 import sys
 from collections.abc import AsyncIterator
 
-from dragoman import Agent, Artifact, Part, TaskContext
+from dragoman import Agent, Artifact, Part, PushOptions, TaskContext
 
-agent = Agent("Bench", "An agent on Dragoman.")
+webhooks = PushOptions(allow=[f"http://127.0.0.1:{port}" for port in sys.argv[3:]])
+agent = Agent("Bench", "An agent on Dragoman.", push=webhooks)
 
 
 @agent.skill(tags=["bench"])

@@ -33,6 +33,8 @@ class Contender:
     argv: Sequence[str]
     store: str = ""
     tasks: bool = True
+    receiver: int | None = None
+    """The port of this machine at which webhooks may be called."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ def started(contender: Contender, folder: Path, *, by_cpu: bool = False, root: P
     argv = [*contender.argv, str(port)]
     if contender.store:
         argv.append(contender.store.format(folder=folder))
+    if contender.receiver is not None:
+        argv.append(str(contender.receiver))
     os.sched_setaffinity(0, {_cores[0]})
     began = perf_counter()
     with running(argv, url + CARD_PATH, folder / "server.log", cwd=root) as process:

@@ -47,10 +47,12 @@ class Wire:
     binding: str
     url: str
 
-    def send(self, text: str, *, stream: bool = False) -> Template:
-        params = {
+    def send(self, text: str, *, stream: bool = False, webhook: str = "") -> Template:
+        params: dict[str, Any] = {
             "message": {"messageId": f"{uuid.uuid4()}-%ID%", "role": "ROLE_USER", "parts": [{"text": text}]},
         }
+        if webhook:
+            params["configuration"] = {"taskPushNotificationConfig": {"url": webhook, "token": "of-the-bench"}}
         if self.binding == "JSONRPC":
             return self._rpc("SendStreamingMessage" if stream else "SendMessage", params)
         return self._template("POST", "/message:stream" if stream else "/message:send", json.dumps(params))
