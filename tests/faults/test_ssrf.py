@@ -191,7 +191,7 @@ async def _closed(clients: Iterable[WebhookClient]) -> None:
 async def test_no_hostile_url_is_connected_to(field: Field) -> None:
     urls = _urls(field)
     assert len(set(urls)) >= 60
-    client = GuardedClient(field.policy, tls=TRUSTING, timeout=5.0, resolve=_resolving(["127.0.0.1"]))
+    client = GuardedClient(field.policy, tls=TRUSTING, timeout=20.0, resolve=_resolving(["127.0.0.1"]))
     for url in urls:
         with pytest.raises(AddressRefused):
             await client.check(url)
@@ -204,7 +204,7 @@ async def test_no_hostile_url_is_connected_to(field: Field) -> None:
 @pytest.mark.parametrize("before", [[], [PUBLIC]], ids=["alone", "behind a public one"])
 async def test_no_name_that_leads_elsewhere_is_connected_to(field: Field, before: list[str]) -> None:
     for address in (*LYING, *field.own):
-        client = GuardedClient(field.policy, tls=TRUSTING, timeout=5.0, resolve=_resolving([*before, address]))
+        client = GuardedClient(field.policy, tls=TRUSTING, timeout=20.0, resolve=_resolving([*before, address]))
         with pytest.raises(AddressRefused):
             await client.check(field.url())
         with pytest.raises(AddressRefused):
@@ -215,7 +215,7 @@ async def test_no_name_that_leads_elsewhere_is_connected_to(field: Field, before
 
 async def test_what_is_allowed_is_connected_to(field: Field) -> None:
     """Without this, a client that never calls anything would pass."""
-    client = GuardedClient(field.policy, tls=TRUSTING, timeout=5.0, resolve=_resolving([PUBLIC]))
+    client = GuardedClient(field.policy, tls=TRUSTING, timeout=20.0, resolve=_resolving([PUBLIC]))
     for url in (field.url(), field.url(PUBLIC)):
         assert await _attempt(client, url) == [200, 200, 200]
     await client.close()
@@ -223,7 +223,7 @@ async def test_what_is_allowed_is_connected_to(field: Field) -> None:
 
 
 async def test_a_redirect_is_an_answer(field: Field) -> None:
-    client = GuardedClient(field.policy, tls=TRUSTING, timeout=5.0, resolve=_resolving([PUBLIC]))
+    client = GuardedClient(field.policy, tls=TRUSTING, timeout=20.0, resolve=_resolving([PUBLIC]))
     assert await _attempt(client, field.url() + "/elsewhere") == [307, 307, 307]
     await client.close()
     assert field.reached == Counter()
@@ -251,7 +251,7 @@ REBINDING: dict[str, tuple[tuple[str, ...], ...]] = {
 async def test_a_name_that_changes_what_it_says_leads_nowhere_else(
     field: Field, answers: tuple[tuple[str, ...], ...]
 ) -> None:
-    client = GuardedClient(field.policy, tls=TRUSTING, timeout=5.0, resolve=_resolving(*answers))
+    client = GuardedClient(field.policy, tls=TRUSTING, timeout=20.0, resolve=_resolving(*answers))
     statuses = await _attempt(client, field.url())
     await client.close()
     assert field.reached == Counter()
@@ -271,7 +271,7 @@ async def test_the_socket_itself_is_a_second_guard(
         return answer
 
     monkeypatch.setattr(Resolver, "addresses", unchecked)
-    client = GuardedClient(field.policy, tls=TRUSTING, timeout=5.0)
+    client = GuardedClient(field.policy, tls=TRUSTING, timeout=20.0)
     with pytest.raises((AddressRefused, Undelivered)):
         await client.post(field.url(), {}, b"{}")
     await client.close()
@@ -282,8 +282,8 @@ class _AtCreationOnly:
     """A broken guard: what was looked at once is called for ever."""
 
     def __init__(self, place: Field, resolve: Resolve) -> None:
-        self._guard = GuardedClient(place.policy, tls=TRUSTING, timeout=5.0, resolve=resolve)
-        self._caller = GuardedClient(Policy(insecure=True), tls=TRUSTING, timeout=5.0, resolve=resolve)
+        self._guard = GuardedClient(place.policy, tls=TRUSTING, timeout=20.0, resolve=resolve)
+        self._caller = GuardedClient(Policy(insecure=True), tls=TRUSTING, timeout=20.0, resolve=resolve)
 
     async def check(self, url: str) -> None:
         await self._guard.check(url)
@@ -313,7 +313,7 @@ class _FirstOnly(Policy):
 
 def _first_only(place: Field, resolve: Resolve) -> WebhookClient:
     policy = _FirstOnly(allow=["127.80.0.0/16"], ports=[place.port])
-    return GuardedClient(policy, tls=TRUSTING, timeout=5.0, resolve=resolve)
+    return GuardedClient(policy, tls=TRUSTING, timeout=20.0, resolve=resolve)
 
 
 @pytest.mark.parametrize("twin", [_AtCreationOnly, _BeforeEachCall, _first_only])
@@ -329,7 +329,7 @@ async def test_a_broken_guard_is_found_out(field: Field, twin: Callable[[Field, 
 
 
 async def test_no_guard_at_all_is_found_out(field: Field) -> None:
-    client = GuardedClient(Policy(insecure=True), timeout=5.0, resolve=_resolving(["127.0.0.1"]))
+    client = GuardedClient(Policy(insecure=True), timeout=20.0, resolve=_resolving(["127.0.0.1"]))
     for url in _urls(field):
         await _posted(client, url)
     await client.close()

@@ -217,7 +217,7 @@ async def test_the_last_look_is_at_the_socket_itself() -> None:
 def test_it_runs_under_uvloop() -> None:
     async def called() -> None:
         async with asyncio.timeout(20), listening(answering(OK), tls=_serving(NAME)) as receiver:
-            client = _client(receiver, [PUBLIC], timeout=5.0)
+            client = _client(receiver, [PUBLIC], timeout=15.0)
             for _ in range(3):
                 assert (await client.post(receiver.url(NAME, "https"), {}, b"x")).status == 200
             assert receiver.connections == 1
