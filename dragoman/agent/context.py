@@ -190,7 +190,9 @@ class TaskContext(Knowledge):
         known, result = self._turn.step(name)
         if known:
             return result
-        made = await fn(*args) if inspect.iscoroutinefunction(fn) else await self._in_thread(partial(fn, *args))
+        made = fn(*args) if inspect.iscoroutinefunction(fn) else await self._in_thread(partial(fn, *args))
+        if inspect.isawaitable(made):
+            made = await made  # also that of a lambda, say
         result = as_json(made)
         await self._turn.remember(name, result)
         return result

@@ -171,6 +171,8 @@ class Service:
         await self._worker.pause()
         await self._exchange.runs.drain(self._grace())
         self._closed = True
+        for feed in list(self._feeds):
+            feed.close()
         if self._pushes is not None:
             await self._pushes.close(self._grace())
         await self._worker.close()
@@ -296,8 +298,7 @@ class Service:
         erased = await self._world.store.erase(selector)
         if self._pushes is not None:
             self._pushes.erased(erased)
-        for task_id in erased:
-            await self._exchange.runs.cancel(task_id)
+        await asyncio.gather(*map(self._exchange.runs.cancel, filter(self._exchange.runs.runs, erased)))
         for feed in self._feeds:
             if feed.task_id in erased:
                 feed.look()

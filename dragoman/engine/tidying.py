@@ -10,6 +10,8 @@ AT_A_TIME = 100
 """How many tasks one change of the store removes: others write in between."""
 CHANGES = 20
 """How many changes are made in a row; what is left has time until the next beat."""
+SPELL = 1.0
+"""Seconds after which no further change is begun: the worker has to beat."""
 PAUSE = 300.0
 """Seconds from one round to the next, unless something is kept for a shorter time."""
 
@@ -28,13 +30,16 @@ class Tidying:
         Raises:
             StoreUnavailable: the rest is done another time.
         """
-        now = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        now = loop.time()
         if now < self._due:
             return
         self._due = now + self._pause
         keeping = self._world.keeping
         prune = self._world.store.prune
         for _ in range(CHANGES):
+            if loop.time() >= now + SPELL:
+                break
             if not await prune(logs_after=keeping.logs, tasks_after=keeping.tasks, limit=AT_A_TIME):
                 return
         self._due = now

@@ -248,6 +248,17 @@ async def test_a_thread_can_tell_ask_and_step() -> None:
     assert calls == [1]
 
 
+async def test_a_step_awaits_what_its_function_gives_to_await() -> None:
+    async def charge(amount: int) -> int:
+        await asyncio.sleep(0)
+        return amount
+
+    async def work(task: TaskContext) -> str:
+        return f"{await task.step('direct', charge, 1)} {await task.step('wrapped', lambda: charge(2))}"
+
+    assert (await sent(work)).text == "1 2"
+
+
 async def test_a_thread_that_waits_for_the_store_when_its_task_is_taken_away_is_let_go() -> None:
     raised: list[BaseException] = []
     reached, over = threading.Event(), threading.Event()

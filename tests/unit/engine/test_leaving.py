@@ -1,4 +1,4 @@
-"""Callers who leave while what they have begun is on its way to the disk."""
+"""Callers who leave while what they have begun is on its way to the disk, and tasks and servers that are taken away."""
 
 import asyncio
 import sqlite3
@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.operations import CANCEL_TASK, SEND_MESSAGE
+from dragoman.engine.world import Limits
+from dragoman.operations import CANCEL_TASK, SEND_MESSAGE, SUBSCRIBE_TO_TASK
+from dragoman.ports.tasks import Selector
+from dragoman.stores.memory import MemoryStore
 from dragoman.stores.sqlite import SqliteStore
-from dragoman.testing.agent import RunOver, ScriptedAgent
-from dragoman.types.requests import CancelTaskRequest
+from dragoman.testing.agent import RunOver, ScriptedAgent, ScriptedRun
+from dragoman.types.requests import CancelTaskRequest, SubscribeToTaskRequest
 from dragoman.types.task import TaskState
 from tests.unit.engine.stage import Stage, bounded, send, settle, staged
 
@@ -74,3 +77,37 @@ async def test_a_cancellation_that_is_stored_after_its_caller_has_left_holds(
             await left(stage, asyncio.create_task(stage.call(CANCEL_TASK, CancelTaskRequest(id=task.id))))
         assert (await stage.ended(task.id)).state is TaskState.CANCELED
         assert run.cancelled.is_set()
+
+
+@bounded
+async def test_tasks_that_are_erased_together_have_one_grace_together(agent: ScriptedAgent) -> None:
+    async with staged(MemoryStore(), agent, limits=Limits(cancel_grace=0.3, drain_grace=0.05)) as stage:
+        runs: list[ScriptedRun] = []
+        for _ in range(5):
+            await stage.begin(context_id="c")
+            runs.append(await agent.run())
+            runs[-1].survives = 1
+        begun = asyncio.get_running_loop().time()
+        assert len(await stage.service.erase(Selector(context_id="c"))) == 5
+        assert asyncio.get_running_loop().time() - begun < 3 * 0.3
+        for run in runs:
+            await run.end()
+
+
+@bounded
+async def test_a_stream_that_begins_while_the_server_stops_ends_with_it(agent: ScriptedAgent) -> None:
+    async with staged(MemoryStore(), agent) as stage:
+        task = await stage.begin()
+        with pytest.raises(RunOver):
+            await (await agent.run()).ask("Which?")
+        await stage.ended(task.id)
+        await stage.begin("holds the server up")
+        held = await agent.run()
+        closing = asyncio.create_task(stage.service.close())
+        await settle()
+        feed = await stage.call(SUBSCRIBE_TO_TASK, SubscribeToTaskRequest(id=task.id))
+        assert [seq for seq, _ in await anext(feed)] == [2]
+        await held.end()
+        await closing
+        assert await anext(feed, None) is None
+        assert feed.cut

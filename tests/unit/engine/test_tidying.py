@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dragoman.engine import tidying
 from dragoman.engine.tidying import AT_A_TIME, CHANGES, Tidying
 from dragoman.engine.world import Keeping
 from dragoman.errors import TaskNotFoundError
@@ -80,11 +81,15 @@ class CountingStore(MemoryStore):
         super().__init__()
         self.backlog = backlog
         self.changes = 0
+        self.slow = 0.0
+        """Seconds that a change takes."""
         self.changed = asyncio.Event()
 
     async def prune(self, *, logs_after: float | None, tasks_after: float | None, limit: int) -> int:  # noqa: ARG002 -- as the port has it
         self.changes += 1
         self.changed.set()
+        if self.slow:
+            await asyncio.sleep(self.slow)
         removed = min(self.backlog, limit)
         self.backlog -= removed
         return removed
@@ -93,14 +98,28 @@ class CountingStore(MemoryStore):
 async def test_it_is_looked_only_now_and_then_but_until_nothing_is_left(agent: ScriptedAgent) -> None:
     store = CountingStore(backlog=(CHANGES + 3) * AT_A_TIME)
     async with staged(store, agent, keeping=Keeping(logs=1e6)) as stage:
-        tidying = Tidying(stage.world)
-        await tidying.work()
+        work = Tidying(stage.world).work
+        await work()
         assert store.changes == CHANGES
-        await tidying.work()
+        await work()
         assert (store.backlog, store.changes) == (0, CHANGES + 4)
         for _ in range(10):
-            await tidying.work()
+            await work()
         assert store.changes == CHANGES + 4
+
+
+async def test_much_that_is_to_go_does_not_keep_the_worker_from_its_beats(
+    agent: ScriptedAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = CountingStore(backlog=CHANGES * AT_A_TIME)
+    async with staged(store, agent, keeping=Keeping(logs=1e6)) as stage:
+        store.slow = 0.01
+        monkeypatch.setattr(tidying, "SPELL", 0.005)
+        work = Tidying(stage.world).work
+        await work()
+        assert store.changes == 1
+        await work()
+        assert store.changes == 2
 
 
 async def test_the_worker_does_it(agent: ScriptedAgent) -> None:
