@@ -1,7 +1,6 @@
 """What is known in memory of one configuration, and of what it is to be delivered."""
 
 import asyncio
-from collections import deque
 from collections.abc import Sequence
 
 from dragoman.ports.call import Scope
@@ -71,7 +70,7 @@ class Line:
         self.job: asyncio.Task[bool | None] | None = None
         self.gone = False
         """Whether it was let go of: nothing is delivered any more."""
-        self._kept: deque[tuple[Entry, int]] = deque()
+        self._kept: list[tuple[Entry, int]] = []
         self._size = 0
         self._space = space
 
@@ -98,10 +97,12 @@ class Line:
         return not self.waiting and self.timer is None and (self.job is None or self.job.done())
 
     def hear(self, entries: Sequence[Entry], sizes: Sequence[int]) -> None:
-        """Takes what was committed just now, if it continues what the line has and there is space."""
+        """Takes what was committed just now, if it continues what the line has and there is space; without sizes it
+        takes note only.
+        """
         if entries[-1].seq <= self.last:
             return
-        if self._continued_by(entries[0].seq):
+        if sizes and self._continued_by(entries[0].seq):
             self._keep(entries, sizes)
         self.last = entries[-1].seq
 
@@ -152,6 +153,6 @@ class Line:
             self._space.free -= size
 
     def _drop(self) -> None:
-        _, size = self._kept.popleft()
+        _, size = self._kept.pop(0)
         self._size -= size
         self._space.free += size

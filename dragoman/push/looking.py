@@ -21,6 +21,8 @@ PAUSE = 0.05
 """Seconds between one look and the next, however much there is."""
 MOST_ASKED = 1_000
 """How many tasks are asked for at once; of others it is found later that they go on."""
+AT_A_TIME = 64
+"""How many are asked for in a row."""
 IDLE = 300.0
 """Seconds for which a line is kept of whose task nothing is heard."""
 
@@ -56,8 +58,10 @@ class Looking:
         """Whether there may be more in the store than was taken."""
 
     def ask(self, task_id: str) -> None:
-        """Has the configurations of this task found: it goes on."""
-        if len(self._asked) < MOST_ASKED:
+        """Has the configurations of this task found: it goes on. While there is more in the store than was taken, what
+        is behind is found there anyway.
+        """
+        if len(self._asked) < MOST_ASKED and not self.more:
             self._asked[task_id] = None
             self._called.set()
 
@@ -105,7 +109,7 @@ class Looking:
         self.more = True
 
     async def _answer(self) -> None:
-        while self._asked:
+        for _ in range(min(len(self._asked), AT_A_TIME)):
             task_id = next(iter(self._asked))
             stored = await self._store.locate(task_id)
             if stored is not None:
@@ -113,6 +117,8 @@ class Looking:
                 page = await self._store.page_pushes(task_id, stored.scope, after=0, limit=PAGE)
                 self._hand_on([push for push in page if push.state is PushState.LIVE])
             del self._asked[task_id]
+        if self._asked:
+            self._called.set()
 
     def _hand_on(self, page: "tuple[Push, ...] | list[Push]") -> None:
         for push in page:

@@ -34,8 +34,10 @@ __all__ = ["Pusher"]
 
 log = logging.getLogger("dragoman.push")
 
-MOST_OF_ORIGIN = 1_000
-"""How many lines of one origin wait in memory at most."""
+MOST_OF_ORIGIN = 500
+"""How many lines of one origin wait in memory at most; all that were not read yet count as one."""
+MANY = 128
+"""With so many lines that wait there is no hurry: the log will be read for those to come, and the store for more."""
 STORE_WAIT = 0.5
 """Seconds until the store is asked again that did not answer, at first; up to ten times as long."""
 LET_GO = 1.0
@@ -102,7 +104,7 @@ class Pusher:
             self._dead_after,
             self._look_every,
             found=self._found,
-            hungry=lambda: self._origins.waiting < PAGE,
+            hungry=lambda: self._origins.waiting < MANY,
         )
         await self._looking.look()
         if await self._store.read_pushes(PushState.LIVE, after=0, limit=1):
@@ -148,7 +150,7 @@ class Pusher:
         job = None if before is None else before.job
         if before is not None:
             self._forget(before)
-        if self._lines.full:
+        if self._crowded(""):
             self._looking.more = True
             return
         line = self._lines.add(task_id, config_id, scope)
@@ -221,7 +223,8 @@ class Pusher:
             if _goes_on(entries):
                 self._looking.ask(hint.task_id)
             return
-        sizes = [weight(entry.event, entry.received) for entry in entries]
+        hurry = self._origins.waiting < MANY
+        sizes = [weight(entry.event, entry.received) for entry in entries] if hurry else ()
         for line in lines:
             line.hear(entries, sizes)
             line.heard = self._loop.time()
@@ -241,12 +244,16 @@ class Pusher:
         wait = self._until_due(push)
         if wait > FAR:
             return True
-        if self._lines.full or self._origins.crowd(push.origin) >= MOST_OF_ORIGIN:
+        if self._crowded(push.origin):
             return False
         line = self._lines.add(push.task_id, push.id, push.scope, push)
         line.heard = self._loop.time()
         self._settle(line)
         return True
+
+    def _crowded(self, origin: str) -> bool:
+        """Whether another line of this origin is better left to the store for now."""
+        return self._lines.full or self._origins.crowd(origin) >= MOST_OF_ORIGIN
 
     async def _revive(self, push: Push) -> bool:
         try:
@@ -292,6 +299,9 @@ class Pusher:
             self._forget(line)
         elif wait > 0:
             self._rest(line, wait)
+        elif line.behind and self._origins.crowd(push.origin) >= MOST_OF_ORIGIN:
+            self._looking.more = True
+            self._forget(line)
         elif line.behind:
             self._ready(line)
         elif line.parked:

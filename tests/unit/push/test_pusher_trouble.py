@@ -156,3 +156,41 @@ async def test_without_its_store_a_pusher_does_not_open() -> None:
     with pytest.raises(StoreUnavailable):
         async with staged(store=store):
             pytest.fail("it has opened")
+
+
+# More than memory is for.
+
+
+@played
+async def test_what_has_no_place_in_memory_is_found_in_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.push.pusher.MOST_OF_ORIGIN", 5)
+    monkeypatch.setattr("dragoman.push.pusher.MANY", 3)
+    async with staged(PushOptions(per_host=2)) as stage:
+        stage.receivers.takes[HOOK] = 0.1
+        for number in range(100):
+            await stage.begin(f"t-{number}", HOOK)
+            await stage.happen(f"t-{number}", DONE)
+        most = 0
+        for _ in range(200):
+            await asyncio.sleep(0.1)
+            most = max(most, stage.pusher.state.known)
+        assert most <= 5 + 2 + 5
+        assert sorted(stage.receivers.got(HOOK)) == [TASK] * 100 + ["2 completed"] * 100
+        assert await stage.live() == ()
+
+
+@played
+async def test_a_slow_origin_with_much_to_do_does_not_take_the_place_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dragoman.push.pusher.MOST_OF_ORIGIN", 5)
+    async with staged(PushOptions(per_host=2)) as stage:
+        stage.receivers.takes[HOOK] = 10
+        for number in range(50):
+            await stage.begin(f"t-{number}", HOOK)
+            await asyncio.sleep(0.01)
+        await stage.begin("t", OTHER)
+        await stage.happen("t", DONE)
+        await asyncio.sleep(1)
+        assert stage.receivers.got(OTHER) == [TASK, "2 completed"]
+        assert stage.pusher.state.known <= 2 * 5 + 2
