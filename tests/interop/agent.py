@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from dragoman import Agent, AgentCard, Fail, Message, Part, Reject, TaskContext, answer
+from dragoman import Agent, AgentCard, Fail, Message, Part, PushOptions, Reject, TaskContext, answer
 from dragoman.types.card import AgentCapabilities
 
 EXTENDED = AgentCard(
@@ -19,7 +19,13 @@ EXTENDED = AgentCard(
 
 ENDS = {"fail": Fail("It broke."), "reject": Reject("Not this.")}
 
-agent = Agent("Interop", "Does what the first word says.", store="memory", extended_card=EXTENDED)
+agent = Agent(
+    "Interop",
+    "Does what the first word says.",
+    store="memory",
+    extended_card=EXTENDED,
+    push=PushOptions(insecure=True),
+)
 
 
 @agent.skill(tags=["interop"])

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.interop.words import Event, Page, Say, Seen
+from tests.interop.words import Event, Page, Say, Seen, Webhook
 
 __all__ = ["PeerError", "PeerProgram", "running_program"]
 
@@ -53,6 +53,10 @@ class PeerProgram:
 
     async def extended_card(self) -> str:
         return str(await self._call("extended_card"))
+
+    async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
+        """What the operation of this verb (create, get, list, delete) on configurations gives."""
+        return [Webhook(**each) for each in await self._call("push", verb=verb, webhook=asdict(webhook))]
 
     def stream(self, say: Say) -> AsyncGenerator[Event, None]:
         return self._events("stream", say=asdict(say))

@@ -5,8 +5,8 @@ import json
 import subprocess
 import sys
 import traceback
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -21,7 +21,7 @@ from tests.interop.scenarios import SCENARIOS, see
 from tests.interop.seeing import Facts
 from tests.interop.trust import Trust
 
-__all__ = ["ROOT", "Stage", "command"]
+__all__ = ["ROOT", "Stage", "command", "serving"]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 20.0
@@ -77,6 +77,19 @@ class Stage:
         """The URL of a peer's server."""
         return self._server(peer)
 
+    @asynccontextmanager
+    async def client(self, column: Column) -> AsyncGenerator[PeerProgram]:
+        """A peer's client that is open to our server, for the caller's own event loop."""
+        program = running_program(
+            command(column.peer, "client"),
+            ROOT,
+            self._folder / f"{column}.log".replace("/", "-"),
+            self._trust.environment,
+        )
+        async with program as theirs, asyncio.timeout(2 * PATIENCE):
+            await theirs.open(self._server("ours"), column.version, column.binding)
+            yield theirs
+
     async def _play(self, column: Column, scenarios: Sequence[str], server: str = "ours") -> dict[str, Facts]:
         if column.role == "server":
             async with our_client(self._server(column.peer), column.version, column.binding) as ours:
@@ -104,13 +117,13 @@ class Stage:
             else:
                 argv, folder = [*OURS, *(self._trust.options if name == WITH_TLS else ())], self._folder
             log = self._folder / f"{name} server.log"
-            line = self._stack.enter_context(_serving(argv, log, self._trust.environment, folder))
+            line = self._stack.enter_context(serving(argv, log, self._trust.environment, folder))
             self._servers[name] = json.loads(line)["url"] if name in PEERS else line.split()[1]
         return self._servers[name]
 
 
 @contextmanager
-def _serving(argv: Sequence[str], log: Path, environment: Mapping[str, str], folder: Path) -> Generator[str]:
+def serving(argv: Sequence[str], log: Path, environment: Mapping[str, str], folder: Path) -> Generator[str]:
     """Runs a server from `folder` until the block ends; gives the first line that it prints, when it can be called."""
     pipe = subprocess.PIPE
     with log.open("wb") as noise:

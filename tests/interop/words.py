@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-__all__ = ["Caller", "Event", "Page", "Part", "Say", "Seen", "text_of"]
+__all__ = ["Caller", "Event", "Page", "Part", "Say", "Seen", "Webhook", "text_of"]
 
 Part = dict[str, Any]
 """One of `text`, `raw` (base64), `url` and `data`; beside it `type` and `name`, if the part has them."""
@@ -60,6 +60,18 @@ class Page:
     ids: list[str]
     total: int
     token: str
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A configuration of push notifications; empty is what is not said."""
+
+    task: str
+    id: str = ""
+    url: str = ""
+    token: str = ""
+    scheme: str = ""
+    credentials: str = ""
 
 
 class Caller(Protocol):

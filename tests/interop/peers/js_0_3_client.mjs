@@ -76,6 +76,33 @@ const request = (say, wait) => ({
   configuration: { blocking: wait },
 });
 
+const webhookOf = ({ taskId: task, pushNotificationConfig: { id, url, token, authentication } }) => ({
+  task,
+  id: id ?? "",
+  url,
+  token: token ?? "",
+  scheme: authentication?.schemes[0] ?? "",
+  credentials: authentication?.credentials ?? "",
+});
+
+async function push(client, verb, { task, id, url, token, scheme, credentials }) {
+  const named = { id: task, pushNotificationConfigId: id };
+  switch (verb) {
+    case "create": {
+      const authentication = scheme ? { schemes: [scheme], credentials } : undefined;
+      const pushNotificationConfig = { id: id || undefined, url, token: token || undefined, authentication };
+      return [webhookOf(await client.setTaskPushNotificationConfig({ taskId: task, pushNotificationConfig }))];
+    }
+    case "get":
+      return [webhookOf(await client.getTaskPushNotificationConfig(named))];
+    case "list":
+      return (await client.listTaskPushNotificationConfig({ id: task })).map(webhookOf);
+    default:
+      await client.deleteTaskPushNotificationConfig(named);
+      return [];
+  }
+}
+
 async function* events(stream) {
   for await (const event of stream) yield eventOf(event);
 }
@@ -91,6 +118,7 @@ async function open(url, version, binding) {
     get: async ({ task_id: id, history }) => seen(await client.getTask({ id, historyLength: history ?? undefined })),
     cancel: async ({ task_id: id }) => seen(await client.cancelTask({ id })),
     subscribe: ({ task_id: id }) => events(client.resubscribeTask({ id })),
+    push: ({ verb, webhook }) => push(client, verb, webhook),
     extended_card: async () => (await client.getAgentCard()).name,
   };
 }

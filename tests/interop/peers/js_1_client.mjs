@@ -75,6 +75,34 @@ const request = (say, wait) => ({
   configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: !wait },
 });
 
+const webhookOf = ({ taskId: task, id, url, token, authentication }) => ({
+  task,
+  id,
+  url,
+  token,
+  scheme: authentication?.scheme ?? "",
+  credentials: authentication?.credentials ?? "",
+});
+
+async function push(client, verb, { task: taskId, id, url, token, scheme, credentials }) {
+  const named = { tenant: "", taskId, id };
+  switch (verb) {
+    case "create": {
+      const authentication = scheme ? { scheme, credentials } : undefined;
+      return [webhookOf(await client.createTaskPushNotificationConfig({ ...named, url, token, authentication }))];
+    }
+    case "get":
+      return [webhookOf(await client.getTaskPushNotificationConfig(named))];
+    case "list": {
+      const listing = { tenant: "", taskId, pageSize: 50, pageToken: "" };
+      return (await client.listTaskPushNotificationConfig(listing)).configs.map(webhookOf);
+    }
+    default:
+      await client.deleteTaskPushNotificationConfig(named);
+      return [];
+  }
+}
+
 async function* events(stream) {
   for await (const event of stream) yield eventOf(event);
 }
@@ -112,6 +140,7 @@ async function open(url, version, binding) {
     },
     cancel: async ({ task_id: id }) => seen(await client.cancelTask({ tenant: "", id, metadata: undefined })),
     subscribe: ({ task_id: id }) => events(client.resubscribeTask({ tenant: "", id })),
+    push: ({ verb, webhook }) => push(client, verb, webhook),
     extended_card: async () => (await client.getAgentCard()).name,
   };
 }

@@ -10,11 +10,11 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import grpc
 
-from tests.interop.words import Caller, Say, Seen
+from tests.interop.words import Caller, Say, Seen, Webhook
 
 STREAMS = ("stream", "subscribe")
 
@@ -48,6 +48,8 @@ class Program:
             if "say" in given:
                 task = given["say"]["task"]
                 given["say"] = Say(**{**given["say"], "task": Seen(**task) if task else None})
+            if "webhook" in given:
+                given["webhook"] = Webhook(**given["webhook"])
             if name in STREAMS:
                 async with aclosing(getattr(self._caller, name)(**given)) as events:
                     async for event in events:
@@ -59,7 +61,7 @@ class Program:
                 tell(n=number, result=None)
             else:
                 result = await getattr(self._caller, name)(**given)
-                tell(n=number, result=result if isinstance(result, str) else asdict(result))
+                tell(n=number, result=plain(result))
         except Exception as error:  # noqa: BLE001 -- whatever broke is what the scenario is told
             known = self._caller.name_of(error) if self._caller else None
             tell(n=number, error=known, trace=traceback.format_exc())
@@ -70,6 +72,13 @@ def channels(url: str) -> Callable[[str], grpc.aio.Channel]:
     if url.startswith("https:"):
         return lambda address: grpc.aio.secure_channel(address, grpc.ssl_channel_credentials())
     return grpc.aio.insecure_channel
+
+
+def plain(result: Any) -> Any:
+    """What a call gives, as JSON has it."""
+    if isinstance(result, list):
+        return [plain(each) for each in cast("list[Any]", result)]
+    return result if isinstance(result, str) else asdict(result)
 
 
 def tell(**line: object) -> None:

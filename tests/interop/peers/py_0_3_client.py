@@ -12,12 +12,16 @@ from a2a.types import (
     FilePart,
     FileWithBytes,
     FileWithUri,
+    GetTaskPushNotificationConfigParams,
     Message,
     MessageSendConfiguration,
+    PushNotificationAuthenticationInfo,
+    PushNotificationConfig,
     Role,
     Task,
     TaskArtifactUpdateEvent,
     TaskIdParams,
+    TaskPushNotificationConfig,
     TaskQueryParams,
     TextPart,
     TransportProtocol,
@@ -25,7 +29,7 @@ from a2a.types import (
 from a2a.types import Part as SdkPart
 
 from tests.interop.peers.loop import channels, serve
-from tests.interop.words import Event, Part, Say, Seen, text_of
+from tests.interop.words import Event, Part, Say, Seen, Webhook, text_of
 
 CODES = {
     -32001: "TaskNotFoundError",
@@ -104,8 +108,25 @@ def message_of(say: Say) -> Message:
     )
 
 
+def config_of(webhook: Webhook) -> TaskPushNotificationConfig:
+    how = PushNotificationAuthenticationInfo(schemes=[webhook.scheme], credentials=webhook.credentials)
+    inner = PushNotificationConfig(
+        id=webhook.id or None,
+        url=webhook.url,
+        token=webhook.token or None,
+        authentication=how if webhook.scheme else None,
+    )
+    return TaskPushNotificationConfig(task_id=webhook.task, push_notification_config=inner)
+
+
+def webhook_of(config: TaskPushNotificationConfig) -> Webhook:
+    inner = config.push_notification_config
+    how = inner.authentication or PushNotificationAuthenticationInfo(schemes=[""])
+    return Webhook(config.task_id, inner.id or "", inner.url, inner.token or "", how.schemes[0], how.credentials or "")
+
+
 class PythonZeroThree:
-    """All calls but `page`: 0.3 lists no tasks."""
+    """All calls but `page`: 0.3 lists no tasks. Of the verbs of `push` this client has `create` and `get`."""
 
     def __init__(self, whole: Client, streaming: Client) -> None:
         self._whole, self._streaming = whole, streaming
@@ -131,6 +152,13 @@ class PythonZeroThree:
         async with aclosing(self._streaming.resubscribe(TaskIdParams(id=task_id))) as answers:
             async for answer in answers:
                 yield event_of(answer)
+
+    async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
+        if verb == "create":
+            return [webhook_of(await self._whole.set_task_callback(config_of(webhook)))]
+        assert verb == "get", verb
+        asked = GetTaskPushNotificationConfigParams(id=webhook.task, push_notification_config_id=webhook.id or None)
+        return [webhook_of(await self._whole.get_task_callback(asked))]
 
     async def extended_card(self) -> str:
         return (await self._whole.get_card()).name

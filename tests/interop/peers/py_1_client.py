@@ -7,9 +7,13 @@ from contextlib import aclosing, asynccontextmanager
 import httpx
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.types import (
+    AuthenticationInfo,
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
     GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
     ListTasksRequest,
     Message,
     Role,
@@ -18,6 +22,7 @@ from a2a.types import (
     StreamResponse,
     SubscribeToTaskRequest,
     Task,
+    TaskPushNotificationConfig,
     TaskState,
 )
 from a2a.types import Part as SdkPart
@@ -25,7 +30,7 @@ from a2a.utils.errors import A2AError
 from google.protobuf import json_format
 
 from tests.interop.peers.loop import channels, serve
-from tests.interop.words import Event, Page, Part, Say, Seen
+from tests.interop.words import Event, Page, Part, Say, Seen, Webhook
 
 
 def sdk_part(part: Part) -> SdkPart:
@@ -86,6 +91,11 @@ def event_of(response: StreamResponse) -> Event:
     return Event("artifact", artifact=update.artifact.artifact_id, parts=parts, append=update.append)
 
 
+def webhook_of(config: TaskPushNotificationConfig) -> Webhook:
+    how = config.authentication
+    return Webhook(config.task_id, config.id, config.url, config.token, how.scheme, how.credentials)
+
+
 def request(say: Say, *, wait: bool) -> SendMessageRequest:
     message = Message(
         message_id=f"m-{id(say)}",
@@ -129,6 +139,27 @@ class PythonOne:
         async with aclosing(self._streaming.subscribe(SubscribeToTaskRequest(id=task_id))) as responses:
             async for response in responses:
                 yield event_of(response)
+
+    async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
+        name = {"task_id": webhook.task, "id": webhook.id}
+        match verb:
+            case "create":
+                how = AuthenticationInfo(scheme=webhook.scheme, credentials=webhook.credentials)
+                given = TaskPushNotificationConfig(**name, url=webhook.url, token=webhook.token)
+                if webhook.scheme:
+                    given.authentication.CopyFrom(how)
+                found = [await self._whole.create_task_push_notification_config(given)]
+            case "get":
+                asked = GetTaskPushNotificationConfigRequest(**name)
+                found = [await self._whole.get_task_push_notification_config(asked)]
+            case "list":
+                listing = ListTaskPushNotificationConfigsRequest(task_id=webhook.task)
+                found = list((await self._whole.list_task_push_notification_configs(listing)).configs)
+            case _:
+                named = DeleteTaskPushNotificationConfigRequest(**name)
+                found = []
+                await self._whole.delete_task_push_notification_config(named)
+        return [webhook_of(config) for config in found]
 
     async def extended_card(self) -> str:
         return (await self._whole.get_extended_agent_card(GetExtendedAgentCardRequest())).name
