@@ -14,7 +14,7 @@ from dragoman.buses.memory import MemoryBus
 from dragoman.core.capability import activated_extensions
 from dragoman.dialects import push as bodies
 from dragoman.dialects.base import Dialect
-from dragoman.dialects.card import CARD_SHAPES, CardShape, encode_card
+from dragoman.dialects.card import CARD_SHAPES, CardShape
 from dragoman.dialects.every import declared, every_dialect
 from dragoman.dialects.grpc import GrpcBinding
 from dragoman.dialects.negotiate import Negotiator
@@ -23,8 +23,6 @@ from dragoman.engine.world import Keeping, Limits, RandomIds, SystemClock, World
 from dragoman.errors import ConfigurationError
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
-from dragoman.hosts.cards import CardPublisher
-from dragoman.hosts.keys import KeyPublisher
 from dragoman.hosts.origin import Proxies
 from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
@@ -32,6 +30,7 @@ from dragoman.outbound import GuardedClient, Policy
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.call import CallContext
 from dragoman.ports.store import Store
+from dragoman.publishing import SignCards, card_publisher, card_signer, extended_card, key_publisher
 from dragoman.push.configurations import Configurations
 from dragoman.push.keys import key_for
 from dragoman.push.options import PushOptions
@@ -43,7 +42,7 @@ from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.events import StreamEvent
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["Application", "Binding", "CardShape", "LocalCalls", "Server", "Settings", "TlsFiles", "serve"]
+__all__ = ["Application", "Binding", "CardShape", "LocalCalls", "Server", "Settings", "SignCards", "TlsFiles", "serve"]
 
 
 # With its slash the JSON-RPC endpoint is inside any mount; without it frameworks redirect before it is reached.
@@ -67,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None
     push: PushOptions
     extended_card: AgentCard | None
+    sign_cards: SignCards | None
     trusted_proxies: tuple[str, ...]
     missing_version: Literal["strict", "by-grammar"]
     media_type: Literal["accept", "json"]
@@ -181,7 +181,9 @@ class Server:
         if card.capabilities.push_notifications:
             beside = None if store == "memory" else Path(self.store.description)
             world = msgspec.structs.replace(world, pushes=_pushes(settings.push, self.store, beside, world))
-        self.service = Service(world, card.capabilities, extended_card=settings.extended_card)
+        signer = card_signer(settings.sign_cards, settings.url)
+        extended = extended_card(settings.extended_card, signer)
+        self.service = Service(world, card.capabilities, extended_card=extended)
         self._card = card
         self._settings = settings
         self._dialects = every_dialect(settings.media_type)
@@ -197,8 +199,8 @@ class Server:
                 missing_version=settings.missing_version,
                 tenants=_first_segments(card),
             ),
-            CardPublisher(self.card_at, lambda shown: encode_card(shown, settings.card_shape), since=clock.now()),
-            keys=_public_keys(settings.push, world),
+            card_publisher(self.card_at, settings.card_shape, clock.now(), signer),
+            keys=key_publisher(_delivery_keys(settings.push, world), signer),
             proxies=Proxies(settings.trusted_proxies),
             bindings=settings.bindings,
             grpc_services=[dialect.service for dialect in self._dialects if isinstance(dialect, GrpcBinding)],
@@ -282,10 +284,10 @@ def _pushes(options: PushOptions, store: Store, file: Path | None, world: World)
     )
 
 
-def _public_keys(options: PushOptions, world: World) -> KeyPublisher:
-    """The keys with which deliveries are verified, if they are signed."""
+def _delivery_keys(options: PushOptions, world: World) -> Callable[[], bytes | None]:
+    """The key set with which deliveries are verified, if they are signed."""
     signer = options.signing
-    return KeyPublisher(lambda: None if signer is None else signer.key_set(world.clock.now().timestamp()))
+    return lambda: None if signer is None else signer.key_set(world.clock.now().timestamp())
 
 
 def _first_segments(card: AgentCard) -> list[str]:

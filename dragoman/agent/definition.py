@@ -15,7 +15,7 @@ from dragoman.errors import ConfigurationError, TaskNotFoundError
 from dragoman.ports.agent import Policy
 from dragoman.ports.tasks import Selector
 from dragoman.push.options import PushOptions
-from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, TlsFiles, serve
+from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, SignCards, TlsFiles, serve
 from dragoman.types.card import (
     AgentCapabilities,
     AgentCard,
@@ -50,11 +50,11 @@ class Agent:
         streaming: Whether the streaming operations are offered.
         push: Whether callers may have webhooks called about their tasks; `PushOptions` says how that is done, and what
             may be called. Default: yes, public addresses over https.
-        extensions: Protocol extensions of the card, beside that of `docs/reliable.md`; a required one is asked of every
-            caller.
+        extensions: Protocol extensions of the card, beside that of `docs/reliable.md`; callers must name required ones.
         capabilities: Replaces what `streaming`, `push` and `extensions` say to be there.
         interfaces: Replaces the interfaces that are inferred.
         extended_card: The card for callers who ask for more; its presence declares the capability.
+        sign_cards: A `KeyRing` that signs both cards, or a `CardSigner` (`docs/cards.md`). Default: nobody signs.
         trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed. What proxies
             append counts, never what came before it: of `Forwarded` the element of the outermost trusted proxy in the
             row, of `X-Forwarded-Proto`, `-Host` and `-Prefix` each the last.
@@ -62,8 +62,7 @@ class Agent:
             it (section 3.6.2), `by-grammar` takes it for what it looks like.
         media_type: `accept` answers HTTP+JSON with `application/a2a+json` unless the caller accepts only
             `application/json`; `json` always with that.
-        card_shape: `everyone` adds to the card what readers of 0.3 look for; `strict-1.0` leaves it at the members of
-            1.0, for readers that refuse others.
+        card_shape: `everyone` adds to the card what readers of 0.3 look for; `strict-1.0` has members of 1.0 alone.
         bindings: Further bindings from outside, served and declared beside the built-in ones.
         max_body_bytes: Longest request body; beyond it callers get 413. Default 16 MiB.
         cancel_grace: Seconds that a cancelled handler has to clean up.
@@ -103,6 +102,7 @@ class Agent:
         capabilities: AgentCapabilities | None = None,
         interfaces: Sequence[AgentInterface] | None = None,
         extended_card: AgentCard | None = None,
+        sign_cards: SignCards | None = None,
         trusted_proxies: Sequence[str] = (),
         missing_version: Literal["strict", "by-grammar"] = "strict",
         media_type: Literal["accept", "json"] = "accept",
@@ -148,6 +148,7 @@ class Agent:
             url=url,
             push=push if isinstance(push, PushOptions) else PushOptions(),
             extended_card=extended_card,
+            sign_cards=sign_cards,
             trusted_proxies=tuple(trusted_proxies),
             missing_version=missing_version,
             media_type=media_type,

@@ -41,10 +41,12 @@ async def verify_card(card: AgentCard | bytes, keys: CardKeys | None) -> CardVer
     signatures = cast("Sequence[Any]", given)
     if not signatures:
         return CardVerdict(outcome=Outcome.ABSENT)
-    return await _judged(members, signatures, keys)
+    return await _judged(members, signatures, keys, None if isinstance(card, bytes) else card)
 
 
-async def _judged(members: dict[str, Any], signatures: Sequence[Any], keys: CardKeys | None) -> CardVerdict:
+async def _judged(
+    members: dict[str, Any], signatures: Sequence[Any], keys: CardKeys | None, value: AgentCard | None
+) -> CardVerdict:
     read = () if keys is None else readings(members)
     forms = [one for one in read if one[0] is Form.SPECIFICATION or (keys is not None and keys.sdk_forms)]
     verdicts = [await _verdict(signature, forms, keys) for signature in signatures[:MOST]]
@@ -53,7 +55,8 @@ async def _judged(members: dict[str, Any], signatures: Sequence[Any], keys: Card
     valid = [one.form for one in verdicts if one.valid]
     # The form that covers most goes before others.
     covered = next((document for form, _, document in forms if form in valid), None)
-    card = None if covered is None else _readable(covered, signatures)
+    # A value says nothing beyond what was signed.
+    card = None if covered is None else value or _readable(covered, signatures)
     if card is None:
         return CardVerdict(outcome=Outcome.UNVERIFIABLE, signatures=tuple(_hollow(one) for one in verdicts))
     return CardVerdict(outcome=Outcome.VERIFIED, signatures=tuple(verdicts), card=card)

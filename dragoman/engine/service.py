@@ -68,7 +68,7 @@ class Service:
     """
 
     def __init__(
-        self, world: World, capabilities: AgentCapabilities, *, extended_card: AgentCard | None = None
+        self, world: World, capabilities: AgentCapabilities, *, extended_card: Callable[[], AgentCard] | None = None
     ) -> None:
         self._world = world
         self._pushes = pushes = world.pushes
@@ -281,7 +281,7 @@ class Service:
         """Section 3.1.11."""
         if self._extended_card is None:
             raise ExtendedAgentCardNotConfiguredError
-        return self._extended_card
+        return self._extended_card()
 
     # What the agent's own code may do.
 

@@ -21,14 +21,23 @@ def has_tag(tags: str, etag: str) -> bool:
 
 
 class CardPublisher:
-    """Serves the card as it is for each base URL; encodes it once for each, for up to 64 of them."""
+    """Serves the card as it is for each base URL; encodes it once for each, for up to 64 of them, and anew when
+    `edition` gives something else.
+    """
 
     def __init__(
-        self, card_at: Callable[[str], AgentCard], encode: Callable[[AgentCard], bytes], *, since: datetime
+        self,
+        card_at: Callable[[str], AgentCard],
+        encode: Callable[[AgentCard], bytes],
+        *,
+        since: datetime,
+        edition: Callable[[], object] = lambda: None,
     ) -> None:
         self._card_at = card_at
         self._encode = encode
         self._since = since.replace(microsecond=0)
+        self._edition = edition
+        self._current = edition()
         self._encoded: dict[str, tuple[bytes, str]] = {}
 
     def reply(self, method: str, headers: Mapping[str, str], base: str) -> HttpReply:
@@ -50,6 +59,9 @@ class CardPublisher:
         return HttpReply(200, about, body)
 
     def _card(self, base: str) -> tuple[bytes, str]:
+        if (edition := self._edition()) != self._current:
+            self._current = edition
+            self._encoded.clear()
         known = self._encoded.get(base)
         if known is None:
             body = self._encode(self._card_at(base))

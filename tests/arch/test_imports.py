@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hosts": GROUND | {"engine", "ports", "dialects", "threads", "_proto"},
     "cards": GROUND | {"dialects", "outbound", "signing"},
     # A receiver of notifications can have a port of its own, which is the hosts' work.
+    "publishing": GROUND | {"cards", "dialects", "hosts", "signing"},
     "client": GROUND | {"cards", "dialects", "hosts", "lineage", "outbound", "ports", "signing"},
     "sync": GROUND | {"cards", "client"},
     "agent": GROUND | {"cards", "ports", "context", "push", "server", "signing", "threads"},

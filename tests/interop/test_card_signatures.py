@@ -1,13 +1,18 @@
 """Cards that are signed here verify in the official SDKs, and cards that they sign verify here."""
 
 import json
+import os
 import subprocess
-from collections.abc import Sequence
+import sys
+import urllib.request
+from collections.abc import Generator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dragoman import connect
 from dragoman.cards import CardKeys, CardSigner, Outcome, verify_card
 from dragoman.cards.canonical import Form
 from dragoman.dialects.card import CARD_SHAPES, CardShape, card_members, encode_card
@@ -28,7 +33,7 @@ from dragoman.types.card import (
     OpenIdConnectSecurityScheme,
 )
 from tests.behaviour.manifest import requirement
-from tests.interop.stage import ROOT, command
+from tests.interop.stage import ROOT, command, serving
 
 PEERS = ("py-1.3.0", "js-1.3.0")
 PATIENCE = 120.0
@@ -201,3 +206,37 @@ def test_what_the_javascript_client_gives_its_caller_verifies_unless_it_has_put_
         # Schemes that say their `type` beside their name are left as they are.
         typed = bool(CARDS[case].security_schemes) and (shape == "strict-1.0" or case == "schemes")
         assert (answer == "verified") is not typed, (case, shape, answer)
+
+
+@pytest.fixture(scope="module")
+def signed_agent(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """The URL of our server with an agent that signs its cards."""
+    folder = tmp_path_factory.mktemp("signed")
+    program = str(Path(sys.executable).parent / "dragoman")
+    argv = [program, "serve", f"{Path(__file__).parent / 'signed_agent.py'}:agent", "--port", "0"]
+    with serving(argv, folder / "server.log", dict(os.environ), folder) as line:
+        yield line.split()[1]
+
+
+def _published(url: str) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{url}/.well-known/jwks.json", timeout=PATIENCE) as answer:
+        keys: list[dict[str, Any]] = json.loads(answer.read())["keys"]
+        return keys
+
+
+def test_the_cards_of_a_served_agent_verify_in_the_clients_of_the_sdks(signed_agent: str) -> None:
+    keys = _published(signed_agent)
+    assert [jwk["alg"] for jwk in keys] == list(ALGORITHMS)
+    by_python = [{"do": "fetch", "card": signed_agent, "keys": [jwk]} for jwk in keys]
+    assert _asked("py-1.3.0", by_python) == ["verified Signed and Erweitert \U0001f5dd"] * 3
+    well_known = f"{signed_agent}/.well-known/agent-card.json"
+    by_javascript = [{"do": "fetch", "card": well_known, "keys": [jwk]} for jwk in keys]
+    assert _asked("js-1.3.0", by_javascript) == ["verified"] * 3
+
+
+async def test_the_cards_of_a_served_agent_verify_in_our_client_which_requires_it(signed_agent: str) -> None:
+    keys = CardKeys({"keys": _published(signed_agent)})
+    for bindings in (["JSONRPC"], ["HTTP+JSON"], ["GRPC"]):
+        async with connect(signed_agent, bindings=bindings, card_keys=keys, card_signatures="require") as client:
+            assert (await client.card()).name == "Signed"
+            assert (await client.get_extended_agent_card()).name.startswith("Erweitert")

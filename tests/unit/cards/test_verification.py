@@ -275,3 +275,9 @@ async def test_only_algorithms_that_are_accepted_count(algorithms: tuple[str, ..
     keys = CardKeys({"keys": [KEY.public_jwk(), OTHER.public_jwk()]}, algorithms=algorithms)
     found = await verdict(signed(card(), KEY, OTHER), keys)
     assert {one.algorithm for one in found.signatures if one.valid} == set(algorithms)
+
+
+async def test_a_value_without_an_address_is_verified_as_it_stands_and_a_document_is_not() -> None:
+    given = signed(card(supported_interfaces=()))
+    assert (await verdict(given, keys_of(KEY))).card == given
+    assert (await verdict(encode_card(given), keys_of(KEY))).reason == "it covers no address of the agent"

@@ -96,3 +96,12 @@ def test_callers_cannot_make_the_server_keep_any_number_of_cards(cards: CardPubl
         cards.reply("GET", {}, f"http://{number}")
     cards.reply("GET", {}, "http://0")
     assert encoded.count("http://0") == 2
+
+
+def test_a_card_of_another_edition_is_encoded_anew() -> None:
+    encoded.clear()
+    edition = [1]
+    cards = CardPublisher(card_at, encode, since=SINCE, edition=lambda: edition[0])
+    for edition[0] in (1, 1, 2, 2):
+        cards.reply("GET", {}, "http://a")
+    assert encoded == ["http://a", "http://a"]
