@@ -16,6 +16,7 @@ from dragoman.testing.expect import refused
 from dragoman.testing.store_ages import FUTURE, PAST
 from dragoman.testing.store_pushes import configuration, direct, pushed
 from dragoman.testing.story import Narrator, Story, stored
+from dragoman.types.content import Role
 from dragoman.types.task import TaskState
 
 __all__ = ["DeliveryContract"]
@@ -64,6 +65,20 @@ class DeliveryContract:
         await store.move_push(_to(put, 2))
         await store.move_push(_to(behind, 3))
         assert await _due(store) == [put.n]
+
+    async def test_each_event_makes_due_again_what_was_not(self, store: Store) -> None:
+        narrator = Narrator(store)
+        story, later = narrator.story(), await narrator.begun()
+        await store.create(msgspec.structs.replace(story.new, push=configuration(story, cursor=None)))
+        pushes = [await pushed(store, story), await store.put_push(configuration(later, cursor=None))]
+        for one, push in zip((story, later), pushes, strict=True):
+            for number in range(4):
+                assert await _due(store) == []
+                if number % 2:
+                    await store.post(one.id, one.scope, narrator.message("more", role=Role.USER), one.new.start)
+                await store.commit(one.change(one.chunk("a")))
+                assert await _due(store) == [push.n]
+                await store.move_push(_to(push, one.seq))
 
     async def test_what_was_behind_before_it_was_read_is_due_as_it_is(self, store: Store) -> None:
         story = await Narrator(store).begun()
