@@ -158,9 +158,9 @@ class Exchange:
         task_id = world.ids.task(request.tenant, context_id)
         message = msgspec.structs.replace(request.message, context_id=context_id, task_id=task_id)
         references = await referenced(world, message, scope)
+        push = self._push(request, context, task_id)
         worker = self.runs.admit()
         status = TaskStatus(state=_begun(worker), timestamp=world.clock.now())
-        push = self._push(request, context, task_id)
         if push is not None:
             push = msgspec.structs.replace(push, cursor=0, opened=status)
         new = NewTask(
@@ -204,22 +204,22 @@ class Exchange:
         while True:
             stored = await self._addressee(request.message, scope, key)
             message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
+            if not stored.task.state.interrupted:
+                self._world.agent.check(stored.skill, message)
+            if (push := self._push(request, context, stored.task.id)) is not None:
+                # First, since nothing may come between an answer that is stored and its run. What the message brings
+                # about is after the last event that was there before it.
+                await self._put(msgspec.structs.replace(push, cursor=stored.seq))
             try:
                 if stored.task.state.interrupted:
-                    accepted = await self._resume(stored, message, None, key)
-                else:
-                    accepted = await self._post(stored, message, request, context, key)
+                    return await self._resume(stored, message, None, key)
+                return await self._post(stored, message, request, context, key)
             except Fenced:
                 continue
-            if (push := self._push(request, context, stored.task.id)) is not None:
-                # What the message brings about is after the last event that was there before it.
-                await self._put(msgspec.structs.replace(push, cursor=stored.seq))
-            return accepted
 
     async def _post(
         self, stored: Stored, message: Message, request: SendMessageRequest, context: CallContext, key: Key | None
     ) -> Accepted:
-        self._world.agent.check(stored.skill, message)
         await self._world.store.post(stored.task.id, stored.scope, message, _start(request, context), key)
         self.runs.posted(stored.task.id)
         return Accepted(self.runs, stored)

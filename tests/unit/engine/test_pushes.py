@@ -26,7 +26,7 @@ from dragoman.types.push import TaskPushNotificationConfig
 from dragoman.types.reliable import RELIABLE
 from dragoman.types.requests import SendMessageConfiguration, SendMessageRequest, ServiceParameters
 from dragoman.types.task import Task, TaskState
-from tests.unit.engine.stage import ANYONE, KEPT, QUICK, Stage, message, send
+from tests.unit.engine.stage import ANYONE, KEPT, QUICK, Stage, bounded, message, send
 
 CONFIG = TaskPushNotificationConfig(url="https://hook.example", id="c")
 NAMED = CallContext(dialect="0.3/GRPC", parameters=ServiceParameters(extensions=(RELIABLE,)))
@@ -41,6 +41,8 @@ class Pushes:
         self.done: list[Any] = []
         self.kept: list[NewPush] = []
         self.refusal: Exception | None = None
+        self.trouble: Exception | None = None
+        """That of the store, when a configuration is put there."""
 
     async def open(self, worker: Callable[[], str]) -> None:
         await self._stage.store.beat(worker())
@@ -62,6 +64,8 @@ class Pushes:
         return NewPush(task_id=task_id, id=config.id, scope=scope, dialect=dialect, origin="o", sealed=b"s", worker="w")
 
     async def put(self, new: NewPush) -> None:
+        if self.trouble is not None:
+            raise self.trouble
         self.done.append("put")
         self.kept.append(new)
 
@@ -166,6 +170,32 @@ async def test_what_is_refused_leaves_nothing_behind(pushing: Pushing, agent: Sc
         await pushing.send()
     assert len(pushing.stage.store.created) == 1
     assert await pushing.stage.stored(task.id) == before
+    assert pushing.pushes.kept == []
+
+
+@bounded
+async def test_a_configuration_that_cannot_be_stored_leaves_the_answer_for_another_time(
+    pushing: Pushing, agent: ScriptedAgent
+) -> None:
+    task = await pushing.parked()
+    before = await pushing.stage.stored(task.id)
+    pushing.pushes.trouble = StoreUnavailable("not now")
+    with pytest.raises(UnavailableError):
+        await pushing.send("red", task_id=task.id)
+    assert await pushing.stage.stored(task.id) == before
+    pushing.pushes.trouble = None
+    await pushing.send("red", task_id=task.id)
+    await (await agent.run()).end()
+
+
+async def test_a_message_to_a_task_at_work_that_the_agent_refuses_brings_none(
+    pushing: Pushing, agent: ScriptedAgent
+) -> None:
+    task = await pushing.service.send_message(send("one", immediately=True), NAMED)
+    assert isinstance(task, Task)
+    agent.refusal = InvalidParamsError("not that")
+    with pytest.raises(InvalidParamsError):
+        await pushing.send("two", task_id=task.id)
     assert pushing.pushes.kept == []
 
 
