@@ -3,16 +3,18 @@
 import hmac
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
 
 from dragoman.client.receiver.refusal import Refused
 from dragoman.client.receiver.watch import Watch, Watches, digest_of
 from dragoman.types.push import AuthenticationInfo
 
-__all__ = ["Gate", "authorization_of"]
+__all__ = ["Gate", "authorization_of", "exposed"]
 
 TOKEN_HEADERS = ("x-a2a-notification-token", "a2a-notification-token")
 """Both spellings are in use."""
 LONGEST_STAMP = 18
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Gate:
@@ -75,6 +77,12 @@ def authorization_of(authentication: AuthenticationInfo) -> str:
     if scheme.lower() == "basic" and ":" in credentials:
         credentials = b64encode(credentials.encode()).decode()
     return f"{scheme} {credentials}"
+
+
+def exposed(url: str) -> bool:
+    """Whether what is posted there can be read on its way."""
+    address = urlsplit(url)
+    return address.scheme == "http" and address.hostname not in LOOPBACK
 
 
 def _comparable(shown: str) -> bytes:

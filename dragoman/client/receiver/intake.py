@@ -114,7 +114,9 @@ class Intake:
         """The agent has said which task the configuration is for."""
         self._watches.bind(watch, task_id)
         self._passing.pop(task_id, None)
-        self.desk(task_id, fresh=watch.fresh)
+        # Where credentials are shown alone, all may have been pushed before the agent has answered.
+        if self.desk(task_id, fresh=watch.fresh).readers.state.terminal:
+            self._end(watch)
 
     def pass_on(self, watch: Watch) -> None:
         """The configuration is over: it is remembered for a while."""

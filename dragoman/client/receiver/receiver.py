@@ -14,7 +14,7 @@ import msgspec
 
 from dragoman.client.pacing import Pauses
 from dragoman.client.receiver.feed import Feed
-from dragoman.client.receiver.gate import Gate
+from dragoman.client.receiver.gate import Gate, exposed
 from dragoman.client.receiver.intake import Intake, OnEvent
 from dragoman.client.receiver.limits import ReceiverLimits
 from dragoman.client.receiver.looking import looked
@@ -26,7 +26,7 @@ from dragoman.client.view import TaskView
 from dragoman.dialects.push import read_push
 from dragoman.errors import ConfigurationError, DragomanError, TransportError, UnavailableError
 from dragoman.types.events import StreamEvent
-from dragoman.types.push import AuthenticationInfo
+from dragoman.types.push import AuthenticationInfo, TaskPushNotificationConfig
 from dragoman.types.requests import DeleteTaskPushNotificationConfigRequest, GetTaskRequest, SendMessageRequest
 from dragoman.types.task import Task
 
@@ -92,6 +92,7 @@ class Receiver:
             limits=limits,
         )
         self._deletions: set[asyncio.Task[None]] = set()
+        self._warned = False
         self.app = Route(self._intake, limits)
         """The route, as an ASGI application."""
 
@@ -202,9 +203,7 @@ class Receiver:
         The agent may push before it has answered, which it is believed for the token's sake. Where the request fails,
         what comes for it is refused.
         """
-        url = self.url
-        watch, token = self._watches.add(None, self._intake.rate(), fresh=request.message.task_id is None)
-        config = watch.config(url, token, self._authentication)
+        watch, config = self._configuration(None, fresh=request.message.task_id is None)
         configuration = msgspec.structs.replace(request.configuration, task_push_notification_config=config)
         try:
             yield msgspec.structs.replace(request, configuration=configuration), partial(self._became, watch)
@@ -275,17 +274,25 @@ class Receiver:
         return True
 
     async def _watch(self, task_id: str) -> None:
-        client, url = self._asked(), self.url
-        watch, token = self._watches.add(task_id, self._intake.rate(), fresh=False)
+        client = self._asked()
+        watch, config = self._configuration(task_id, fresh=False)
         self._intake.bind(watch, task_id)
         try:
-            config = watch.config(url, token, self._authentication)
             created = await client.create_task_push_notification_config(config)
         except BaseException:
             self._give_up(watch)
             raise
         # Some agents choose another.
         watch.config_id = created.id or watch.config_id
+
+    def _configuration(self, task_id: str | None, *, fresh: bool) -> tuple[Watch, TaskPushNotificationConfig]:
+        """What the agent is to be told, with a token that is made for it, and our side of it."""
+        url = self.url
+        if not self._warned and exposed(url):
+            self._warned = True
+            log.warning("notifications, and the tokens in them, come over the network without encryption")
+        watch, token = self._watches.add(task_id, self._intake.rate(), fresh=fresh)
+        return watch, watch.config(url, token, self._authentication)
 
     async def _verify(self, signature: Signature, headers: Mapping[str, str], body: bytes) -> None:
         await signature.verify(self.url, headers, body)

@@ -23,8 +23,9 @@ from dragoman.testing.bridge import AsgiBridge
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.events import StreamEvent, TaskArtifactUpdateEvent
 from dragoman.types.push import AuthenticationInfo, TaskPushNotificationConfig
-from dragoman.types.requests import ListTaskPushNotificationConfigsRequest
+from dragoman.types.requests import GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest
 from dragoman.types.task import Task, TaskState
+from tests.behaviour.manifest import requirement
 from tests.unit.client.receiver.test_order import words
 
 QUICK = Retry(first=0.01, most=0.05, budget=60.0)
@@ -139,6 +140,8 @@ async def test_a_task_that_is_there_is_watched_and_unwatched(binding: str, versi
         await receiver.watch(handle)
         (config,) = await configs(client, handle.id)
         assert config.url == receiver.url
+        request = GetTaskPushNotificationConfigRequest(task_id=handle.id, id=config.id)
+        assert await client.get_task_push_notification_config(request) == config
         answered = await handle.reply("so")
         done = await answered.result(via=receiver, deadline=20)
         assert done.text == "so so"
@@ -206,6 +209,7 @@ async def test_a_direct_answer_is_pushed_too() -> None:
     assert [words(event) for event in told] == ["directly"]
 
 
+@requirement("R-T-05")
 async def test_credentials_are_sent_beside_the_token() -> None:
     told = Told()
     bearer = AuthenticationInfo(scheme="Bearer", credentials="key-1")

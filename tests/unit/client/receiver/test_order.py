@@ -10,6 +10,7 @@ from dragoman.errors import TaskNotFoundError, TransportError
 from dragoman.types.content import Artifact, Part
 from dragoman.types.events import StreamEvent, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from dragoman.types.task import Task, TaskState, TaskStatus
+from tests.behaviour.manifest import requirement
 from tests.unit.client.receiver.stage import Agent, Json, artifact, headers_of, post, status, task, virtual
 
 LIMITS = ReceiverLimits(patience=2.0)
@@ -63,6 +64,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
+@requirement("R-4.3.3-02", "R-13.2-07")
 @virtual
 async def test_events_are_handed_on_as_they_come_in_order() -> None:
     stage = Stage()
@@ -222,6 +224,7 @@ async def test_events_of_one_task_come_one_at_a_time_and_of_several_side_by_side
     assert now() == 3.0
 
 
+@requirement("R-4.3.3-03", "R-13.2-08")
 @virtual
 async def test_the_same_delivery_is_handed_on_once_however_often_it_comes() -> None:
     agent = Agent()

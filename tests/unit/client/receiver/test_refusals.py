@@ -11,6 +11,7 @@ from dragoman.client.receiver import Receiver, ReceiverLimits
 from dragoman.errors import TaskNotFoundError
 from dragoman.types.events import StreamEvent
 from dragoman.types.push import AuthenticationInfo
+from tests.behaviour.manifest import requirement
 from tests.unit.client.receiver.stage import URL, Agent, artifact, headers_of, post, status, task, virtual
 
 BEARER = AuthenticationInfo(scheme="Bearer", credentials="key-1")
@@ -25,6 +26,7 @@ async def test_a_token_is_taken_in_either_spelling() -> None:
         assert (await post(receiver, task(), {"content-type": "application/json", name: token})).status == 200
 
 
+@requirement("R-4.3.3-05", "R-13.2-05")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -53,6 +55,7 @@ async def test_a_stranger_is_refused_before_the_body_is_read(headers: dict[str, 
     assert token not in reply.text
 
 
+@requirement("R-13.2-05", "R-T-05")
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
@@ -90,6 +93,7 @@ async def test_credentials_with_a_colon_come_encoded_as_basic_has_them() -> None
     assert (await post(receiver, task(), headers_of(authorization="Basic me:secret"))).status == 401
 
 
+@requirement("R-4.3.3-04", "R-13.2-06", "R-13.2-13")
 @virtual
 async def test_a_token_is_for_its_own_task() -> None:
     agent = Agent()
@@ -101,6 +105,7 @@ async def test_a_token_is_for_its_own_task() -> None:
     assert (await post(receiver, task(task_id="t-2"), headers_of(second))).status == 200
 
 
+@requirement("R-4.3.3-04", "R-13.2-06")
 @virtual
 async def test_a_token_for_all_is_good_for_tasks_that_are_known_unless_any_may_come() -> None:
     agent = Agent()
@@ -113,6 +118,7 @@ async def test_a_token_for_all_is_good_for_tasks_that_are_known_unless_any_may_c
     assert (await post(open_to_all, task(task_id="t-9"), headers_of("theirs"))).status == 401
 
 
+@requirement("R-13.2-11")
 @virtual
 async def test_who_is_not_wanted_any_more_is_told_so_for_good() -> None:
     agent = Agent()
@@ -141,14 +147,25 @@ async def test_a_configuration_that_could_not_be_made_is_none() -> None:
 
 
 @virtual
+async def test_two_tokens_that_are_both_right_are_still_two() -> None:
+    agent = Agent()
+    receiver = agent.receiver()
+    one, other = await agent.watched(receiver, "t-1"), await agent.watched(receiver, "t-2")
+    both = {"x-a2a-notification-token": one, "a2a-notification-token": other}
+    assert (await post(receiver, task(), both)).status == 401
+    assert (await post(receiver, task(), {**both, "a2a-notification-token": one})).status == 200
+
+
+@virtual
 async def test_a_closed_receiver_takes_nothing_and_leaves_nothing_at_the_agent() -> None:
     agent = Agent()
-    async with agent.receiver() as receiver:
+    async with agent.receiver(token="ours", any_task=True) as receiver:
         token = await agent.watched(receiver, "t-1")
         await agent.watched(receiver, "t-2")
         assert (await post(receiver, task(), headers_of(token))).status == 200
     assert sorted(agent.deleted) == sorted((config.task_id, config.id) for config in agent.configs)
-    assert (await post(receiver, task(), headers_of(token))).status == 410
+    for shown in (token, "ours"):
+        assert (await post(receiver, task(task_id="t-9"), headers_of(shown))).status == 410
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "DELETE"])
@@ -235,6 +252,7 @@ async def test_who_leaves_in_the_middle_is_not_answered() -> None:
     assert (await post(receiver, b"", headers_of(token), receive=gone)).status == 0
 
 
+@requirement("R-T-06")
 @pytest.mark.parametrize(
     ("stamp", "expected"),
     [
@@ -267,6 +285,7 @@ async def test_an_id_that_is_too_long_to_be_remembered_is_refused() -> None:
     assert (await post(receiver, task(), headers_of(token, webhook_id="x" * 1025))).status == 400
 
 
+@requirement("R-13.2-09")
 @virtual
 async def test_one_agent_that_posts_too_fast_is_told_when_to_come_again_and_others_are_not() -> None:
     agent = Agent()
@@ -310,6 +329,7 @@ async def test_there_is_an_end_to_what_may_be_under_way() -> None:
     assert [(await one).status for one in waiting] == [200, 200]
 
 
+@requirement("R-13.2-11")
 @virtual
 async def test_nothing_that_is_shown_of_a_receiver_has_a_secret_in_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
@@ -329,3 +349,26 @@ async def test_nothing_that_is_shown_of_a_receiver_has_a_secret_in_it(caplog: py
     shown = "".join([caplog.text, repr(receiver), repr(vars(receiver)), *(reply.text for reply in replies)])
     for secret in (token, "key-1", "standing"):
         assert secret not in shown
+
+
+@requirement("R-13.2-10")
+@pytest.mark.parametrize(
+    ("url", "warnings"),
+    [
+        ("http://caller.example/hooks", 1),
+        ("https://caller.example/hooks", 0),
+        ("http://127.0.0.1:8000/", 0),
+        ("http://[::1]:8000/", 0),
+    ],
+)
+@virtual
+async def test_who_is_pushed_to_without_encryption_is_warned_once(
+    caplog: pytest.LogCaptureFixture, url: str, warnings: int
+) -> None:
+    client: Any = Agent()
+    receiver = Receiver(client, url)
+    for task_id in ("t-1", "t-2"):
+        await receiver.watch(task_id)
+    assert [record.message for record in caplog.records if "without encryption" in record.message] == [
+        "notifications, and the tokens in them, come over the network without encryption"
+    ] * warnings

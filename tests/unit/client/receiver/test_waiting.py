@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
@@ -10,7 +10,10 @@ import pytest
 from dragoman.client.receiver import Receiver, ReceiverLimits
 from dragoman.client.view import TaskView
 from dragoman.errors import ConfigurationError, TransportError, UnavailableError
+from dragoman.types.content import Message, Part, Role
 from dragoman.types.events import StreamEvent
+from dragoman.types.push import AuthenticationInfo
+from dragoman.types.requests import SendMessageRequest
 from dragoman.types.task import TaskState, TaskStatus
 from tests.unit.client.receiver.stage import Agent, Json, artifact, headers_of, post, status, task, virtual
 from tests.unit.client.receiver.test_order import now, stored, words
@@ -206,3 +209,52 @@ async def test_a_receiver_without_a_client_or_a_url_says_so() -> None:
     await asyncio.sleep(0)
     assert (await post(alone, artifact("x"), headers_of("ours"))).status == 200
     assert words(await reading) == "x"
+
+
+@virtual
+async def test_what_credentials_alone_have_pushed_before_the_agent_answered_counts() -> None:
+    agent = Agent()
+    bearer = AuthenticationInfo(scheme="Bearer", credentials="key-1")
+    receiver = agent.receiver(authentication=bearer)
+    message = Message(message_id="m", role=Role.USER, parts=(Part(text="go"),))
+    with receiver.expecting(SendMessageRequest(message=message)) as (told, became):
+        config = told.configuration.task_push_notification_config
+        assert config is not None
+        for body in (task(), status("COMPLETED")):
+            assert (await post(receiver, body, headers_of(authorization="Bearer key-1"))).status == 200
+        became("t-1")
+    await asyncio.sleep(1)
+    assert agent.deleted == [("t-1", config.id)]
+    assert (await post(receiver, task(task_id="t-2"), headers_of(authorization="Bearer key-1"))).status == 404
+    assert [words(event) async for event in receiver.events("t-1")] == ["Task working", "completed"]
+
+
+@virtual
+async def test_a_message_that_was_not_sent_is_not_waited_for() -> None:
+    receiver = Agent().receiver()
+    message = Message(message_id="m", role=Role.USER, parts=(Part(text="go"),))
+    sent: list[SendMessageRequest] = []
+    with suppress(TransportError), receiver.expecting(SendMessageRequest(message=message)) as (told, _):
+        sent.append(told)
+        raise TransportError("no way")
+    config = sent[0].configuration.task_push_notification_config
+    assert config is not None
+    assert (await post(receiver, task(), headers_of(config.token))).status == 410
+
+
+@virtual
+async def test_of_a_task_that_begins_with_its_configuration_the_creation_comes_first() -> None:
+    agent = Agent()
+    receiver = agent.receiver()
+    message = Message(message_id="m", role=Role.USER, parts=(Part(text="go"),))
+    with receiver.expecting(SendMessageRequest(message=message)) as (told, became):
+        config = told.configuration.task_push_notification_config
+        assert config is not None
+        early = asyncio.ensure_future(post(receiver, artifact("2"), headers_of(config.token, 2)))
+        await asyncio.sleep(1)
+        assert (await post(receiver, task("SUBMITTED"), headers_of(config.token, 1))).status == 200
+        assert (await early).status == 200
+        became("t-1")
+    assert (await post(receiver, status("COMPLETED"), headers_of(config.token, 3))).status == 200
+    assert [words(event) async for event in receiver.events("t-1")] == ["Task submitted", "2", "completed"]
+    assert now() == 1.0
