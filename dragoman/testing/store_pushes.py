@@ -183,11 +183,13 @@ class ConfigurationContract:
     async def test_replacing_fences_who_delivers(self, store: Store) -> None:
         story = await Narrator(store).begun()
         first = await store.put_push(configuration(story))
+        await store.move_push(_failing(first))
         second = await store.put_push(configuration(story))
         with refused(Fenced):
             await store.move_push(_failing(first))
         assert await pushed(store, story) == second
         await store.move_push(_failing(second))
+        assert (await pushed(store, story)).attempts == 3
 
     async def test_a_dead_one_lives_again_with_its_task_as_it_is(self, store: Store) -> None:
         story = await Narrator(store).begun()
