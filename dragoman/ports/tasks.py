@@ -226,8 +226,8 @@ class TaskStore(Protocol):
         ...
 
     async def entries(self, task_id: str, scope: Scope, after: int, limit: int = 256) -> tuple[Entry, ...]:
-        """The entries with `seq > after`, oldest first, without gap, at most `limit`; empty if out of scope, or if the
-        log was pruned.
+        """The entries with `seq > after`, oldest first, without gap: at most `limit`, and fewer where they are large,
+        but one at least if there is one. Empty if out of scope, or if the log was pruned.
         """
         ...
 

@@ -22,6 +22,9 @@ _Row = tuple[int, str, str, str, str, int, bytes, int, int, int, str, int, int, 
 
 log = logging.getLogger("dragoman.stores")
 
+ENTRIES_BYTES = 1_000_000
+"""How much of a log one read brings, as it is stored; more only if one piece of it is larger."""
+
 _TASK = """
     select task.n, task.id, tenant, principal, skill, turn, start, epoch, task.seq, posted, worker, attempt,
     snapshot.seq, body, artifacts from task join snapshot using (n)
@@ -67,6 +70,7 @@ def read_entries(
     connection: sqlite3.Connection, task_id: str, scope: Scope, after: int, limit: int
 ) -> tuple[Entry, ...]:
     found: list[Entry] = []
+    size = 0
     with transaction(connection, "begin"):
         rows = connection.execute(
             """select body from event join task using (n)
@@ -75,7 +79,8 @@ def read_entries(
         )
         for (body,) in rows:
             found += [entry for entry in decode_entries(body) if entry.seq > after]
-            if len(found) >= limit:
+            size += len(body)
+            if len(found) >= limit or (found and size >= ENTRIES_BYTES):
                 break
         rows.close()
     return tuple(found[:limit])

@@ -203,3 +203,16 @@ async def test_a_large_context_and_a_small_one_are_paged_alike(store: SqliteStor
 def test_an_unknown_durability_is_refused(path: Path) -> None:
     with pytest.raises(ConfigurationError, match="full or normal or off"):
         SqliteStore(path, owner="echo", synchronous="perhaps")
+
+
+async def test_a_read_of_the_log_brings_no_more_than_so_much_into_memory(store: SqliteStore) -> None:
+    narrator = Narrator(store)
+    story = await narrator.begun()
+    for letter in "abcde":
+        await store.commit(story.change(story.chunk(letter * 600_000)))
+    read: list[int] = []
+    at = 1
+    while entries := await store.entries(story.id, story.scope, at):
+        read.append(len(entries))
+        at = entries[-1].seq
+    assert read == [2, 2, 1]
