@@ -208,6 +208,24 @@ def test_what_the_javascript_client_gives_its_caller_verifies_unless_it_has_put_
         assert (answer == "verified") is not typed, (case, shape, answer)
 
 
+def test_the_python_sdk_loses_what_schemes_of_older_cards_have_no_word_for() -> None:
+    # card_resolver.py: `_handle_security_compatibility` puts a scheme with a `type` in the place of the newer one.
+    flow = AuthorizationCodeOAuthFlow(
+        authorization_url="https://a.example",
+        token_url="https://t.example",
+        scopes={"x": "y"},
+        pkce_required=True,
+    )
+    interfaces = CARDS["legacy members"].supported_interfaces
+    card = CardSigner(RING).signed(
+        _card(supported_interfaces=interfaces, security_schemes={"code": OAuth2SecurityScheme(flow=flow)})
+    )
+    jobs = [{"do": "verify", "card": json.loads(encode_card(card, shape)), "keys": PUBLIC} for shape in CARD_SHAPES]
+    said = dict(zip(CARD_SHAPES, _asked("py-1.3.0", jobs), strict=True))
+    assert said == {"everyone": "InvalidSignaturesError: No valid signature found", "strict-1.0": "verified"}
+    assert _asked("js-1.3.0", jobs) == ["verified"] * 2
+
+
 @pytest.fixture(scope="module")
 def signed_agent(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     """The URL of our server with an agent that signs its cards."""
