@@ -272,7 +272,8 @@ async def test_the_socket_itself_is_a_second_guard(
 
     monkeypatch.setattr(Resolver, "addresses", unchecked)
     client = GuardedClient(field.policy, tls=TRUSTING, timeout=20.0)
-    with pytest.raises((AddressRefused, Undelivered)):
+    # Of several attempts that have failed, aiohttp tells no single reason.
+    with pytest.raises(AddressRefused if len(answer) == 1 else (AddressRefused, Undelivered)):
         await client.post(field.url(), {}, b"{}")
     await client.close()
     assert (field.reached, field.served) == (Counter(), 0)

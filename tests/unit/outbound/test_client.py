@@ -82,6 +82,14 @@ async def test_a_connection_is_used_again() -> None:
         assert (receiver.connections, len(receiver.heads)) == (1, 20)
 
 
+async def test_the_first_calls_share_what_they_open() -> None:
+    async with calling(answering(OK)) as (client, receiver):
+        for _ in range(2):
+            await asyncio.gather(*(client.post(receiver.url(), {}, b"x") for _ in range(3)))
+        assert len(receiver.heads) == 6
+        assert receiver.connections <= 3
+
+
 async def test_no_cookie_comes_back() -> None:
     async with calling(answering(HEAD + b"Set-Cookie: a=b\r\nContent-Length: 0\r\n\r\n")) as (client, receiver):
         for _ in range(2):
@@ -208,6 +216,20 @@ async def test_a_page_is_fetched_up_to_a_limit() -> None:
     assert "X-One: 1\r\n" in receiver.heads[0]
     assert "accept-encoding: identity" in receiver.heads[0].lower()
     assert "content-length" not in receiver.heads[0].lower()
+
+
+async def test_a_page_without_end_is_left_at_the_limit() -> None:
+    async def endless(receiver: Receiver, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await receiver.read(reader)
+        writer.write(HEAD + b"\r\n")
+        while not reader.at_eof():
+            writer.write(bytes(65536))
+            await writer.drain()
+
+    async with calling(endless, within=1000.0) as (client, receiver):
+        with pytest.raises(Undelivered, match="longer than 100000 bytes"):
+            await client.get(receiver.url(), 100_000)
+        await receiver.closed.wait()
 
 
 @pytest.mark.parametrize(
