@@ -202,6 +202,15 @@ class DeliveryContract:
         again = await pushed(store, story)
         assert (again.worker, again.epoch, again.cursor) == ("two", 3, 1)
 
+    async def test_who_has_claimed_moves_on_in_the_new_epoch(self, store: Store) -> None:
+        story = await Narrator(store).begun()
+        put = await store.put_push(configuration(story))
+        await store.move_push(_to(put, 0, claim=True, worker="two"))
+        await store.move_push(_to(put, 1, epoch=2))
+        await store.move_push(_to(put, 1, epoch=2, claim=True, worker="one"))
+        found = await pushed(store, story)
+        assert (found.worker, found.epoch, found.cursor) == ("one", 3, 1)
+
     async def test_a_move_replaces_all_that_it_names_and_nothing_else(self, store: Store) -> None:
         story = await Narrator(store).begun()
         put = await store.put_push(configuration(story))
