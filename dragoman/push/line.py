@@ -70,7 +70,7 @@ class Line:
         self.job: asyncio.Task[bool | None] | None = None
         self.gone = False
         """Whether it was let go of: nothing is delivered any more."""
-        self._kept: list[tuple[Entry, int]] = []
+        self._kept: list[tuple[Entry, int, float | None]] = []
         self._size = 0
         self._space = space
 
@@ -96,28 +96,33 @@ class Line:
         """Whether nobody has it in hand: it waits for something to happen to its task."""
         return not self.waiting and self.timer is None and (self.job is None or self.job.done())
 
-    def hear(self, entries: Sequence[Entry], sizes: Sequence[int]) -> None:
+    def hear(self, entries: Sequence[Entry], sizes: Sequence[int], now: float) -> None:
         """Takes what was committed just now, if it continues what the line has and there is space; without sizes it
         takes note only.
         """
+        self.heard = now
         if entries[-1].seq <= self.last:
             return
         if sizes and self._continued_by(entries[0].seq):
-            self._keep(entries, sizes)
+            self._keep(entries, sizes, now)
         self.last = entries[-1].seq
 
     def read(self, entries: Sequence[Entry], sizes: Sequence[int]) -> None:
         """Takes what was read from the log after the cursor, in place of what it has."""
         self.clear()
-        self._keep(entries, sizes, at_least=1)
+        self._keep(entries, sizes, None, at_least=1)
         self.last = max(self.last, entries[-1].seq)
 
     def next(self, cursor: int) -> Entry | None:
-        """The entry after the cursor, if it is here. What comes before is dropped."""
+        """The entry after the cursor, if it is here: since it was heard there is something to deliver. What comes
+        before it is dropped.
+        """
         while self._kept and self._kept[0][0].seq <= cursor:
             self._drop()
         if self._kept and self._kept[0][0].seq == cursor + 1:
-            return self._kept[0][0]
+            entry, _, at = self._kept[0]
+            self.since = at or self.since
+            return entry
         self.clear()
         return None
 
@@ -143,16 +148,16 @@ class Line:
         # Of a configuration that was not read yet the cursor is not known: then it shows later whether this fits.
         return self.push is None or self.push.cursor == self.last == seq - 1
 
-    def _keep(self, entries: Sequence[Entry], sizes: Sequence[int], at_least: int = 0) -> None:
+    def _keep(self, entries: Sequence[Entry], sizes: Sequence[int], at: float | None, at_least: int = 0) -> None:
         for entry, size in zip(entries, sizes, strict=True):
             full = len(self._kept) >= LINE_ENTRIES or self._size + size > LINE_BYTES or size > self._space.free
             if full and len(self._kept) >= at_least:
                 return
-            self._kept.append((entry, size))
+            self._kept.append((entry, size, at))
             self._size += size
             self._space.free -= size
 
     def _drop(self) -> None:
-        _, size = self._kept.pop(0)
+        _, size, _ = self._kept.pop(0)
         self._size -= size
         self._space.free += size

@@ -106,9 +106,13 @@ class Pusher:
             found=self._found,
             hungry=lambda: self._origins.waiting < MANY,
         )
-        await self._looking.look()
-        if await self._store.read_pushes(PushState.LIVE, after=0, limit=1):
-            self._listen()
+        try:
+            await self._looking.look()
+            if await self._store.read_pushes(PushState.LIVE, after=0, limit=1):
+                self._listen()
+        except BaseException:
+            self._let_go()
+            raise
         self._processor = self._processor_of()
         self._turns = Turns(
             self._origins,
@@ -129,13 +133,9 @@ class Pusher:
             return
         await self._turns.quiet(self._loop.time() + grace)
         running, self._running = self._running, ()
-        if self._unlisten is not None:
-            self._unlisten()
-            self._unlisten = None
         for task in running:
             task.cancel()
-        for line in self._lines:
-            self._forget(line)
+        self._let_go()
         await asyncio.wait(running)
         await self._turns.broken_off(LET_GO)
         self._processor.close()
@@ -159,6 +159,7 @@ class Pusher:
             self._ready(line)
         else:
             # One delivery at a time, also while the old one is being broken off.
+            line.job = job
             job.add_done_callback(lambda _: self._ready(line))
 
     def dropped(self, task_id: str, config_id: str) -> None:
@@ -207,6 +208,14 @@ class Pusher:
             origins=tuple(self._origins.states()),
         )
 
+    def _let_go(self) -> None:
+        """Hears nothing any more, and breaks off what is under way."""
+        if self._unlisten is not None:
+            self._unlisten()
+            self._unlisten = None
+        for line in self._lines:
+            self._forget(line)
+
     # What happens elsewhere.
 
     def _listen(self) -> None:
@@ -226,8 +235,7 @@ class Pusher:
         hurry = self._origins.waiting < MANY
         sizes = [weight(entry.event, entry.received) for entry in entries] if hurry else ()
         for line in lines:
-            line.hear(entries, sizes)
-            line.heard = self._loop.time()
+            line.hear(entries, sizes, self._loop.time())
             if line.idle and line.behind:
                 self._ready(line)
 

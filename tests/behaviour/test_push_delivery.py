@@ -63,6 +63,9 @@ async def test_every_event_arrives_in_order(hook: Receiver, opened: AsyncExitSta
     wire = await wired(opened, echo(push=pushing(hook)))
     task = await wire.send("hello", configuration=to(hook))
     assert await hook.count(3) == WHOLE
+    created = hook.bodies[0]["task"]
+    assert [message["parts"] for message in created["history"]] == [[{"text": "hello"}]]
+    assert "artifacts" not in created
     assert [post.headers["webhook-id"].split(":")[:2] for post in hook.posts] == [
         [task["id"], "1"],
         [task["id"], "2"],

@@ -85,6 +85,8 @@ class Receivers:
         self.always: dict[str, int | Exception] = {}
         self.takes: dict[str, float] = {}
         """Seconds until an answer comes."""
+        self.lingers = 0.0
+        """Seconds that a delivery takes to break off."""
         self.closed = 0
 
     def say(self, url: str, *answers: int | Answer | Exception) -> None:
@@ -103,6 +105,10 @@ class Receivers:
         self.most = max(self.most, len(self.under_way))
         try:
             await asyncio.sleep(self.takes.get(url, 0.0))
+        except asyncio.CancelledError:
+            if self.lingers:
+                await asyncio.sleep(self.lingers)
+            raise
         finally:
             self.under_way.remove(url)
         script = self.script.get(url)

@@ -17,7 +17,7 @@ def entries(first: int, last: int) -> list[Entry]:
 
 
 def heard(line: Line, first: int, last: int, size: int = SIZE) -> None:
-    line.hear(entries(first, last), [size] * (last - first + 1))
+    line.hear(entries(first, last), [size] * (last - first + 1), float(last))
 
 
 def new(space: Space | None = None, *, cursor: int | None = 4) -> Line:
@@ -97,3 +97,18 @@ def test_space_is_given_back() -> None:
     assert space.free == 80
     line.close()
     assert (space.free, line.gone) == (100, True)
+
+
+def test_an_event_waits_since_it_was_heard() -> None:
+    line = new()
+    line.since = 1.0
+    heard(line, 5, 6)
+    heard(line, 7, 8)
+    assert line.next(5) is not None
+    assert line.since == 6.0
+    assert line.next(6) is not None
+    assert line.since == 8.0
+    # Of what the log has nobody knows: what is known is not less than that.
+    line.read(entries(9, 9), [SIZE])
+    assert line.next(8) is not None
+    assert line.since == 8.0

@@ -4,8 +4,9 @@ import asyncio
 
 import msgspec
 
+from dragoman.ports.bus import Hint
 from dragoman.ports.push import Push
-from dragoman.ports.tasks import Selector
+from dragoman.ports.tasks import Entry, Selector
 from dragoman.stores.memory import MemoryStore
 from dragoman.types.task import TaskState
 from tests.unit.push.stage import ANYONE, LoopClock, Receivers, Stage, chunk, played, staged, state
@@ -43,6 +44,8 @@ async def test_after_an_erasure_nothing_is_sent() -> None:
     async with staged() as stage:
         await under_way(stage)
         stage.pusher.erased(await stage.store.erase(Selector(task_id="t")))
+        await asyncio.sleep(0)
+        assert stage.receivers.under_way == []
         await asyncio.sleep(20)
         assert stage.receivers.got(HOOK) == [TASK]
         assert stage.pusher.state.known == 0
@@ -52,6 +55,7 @@ async def test_after_an_erasure_nothing_is_sent() -> None:
 async def test_a_replacement_takes_effect_at_once_with_one_delivery_at_a_time() -> None:
     async with staged() as stage:
         await under_way(stage)
+        stage.receivers.lingers = 0.5
         await stage.store.put_push(msgspec.structs.replace(stage.new("t", OTHER), id="a"))
         stage.pusher.stored("t", ANYONE, "a")
         await stage.happen("t", DONE)
@@ -66,19 +70,35 @@ async def test_what_a_late_read_brings_does_not_come_back() -> None:
     class Late(MemoryStore):
         async def due_pushes(self, worker: str, dead_after: float, *, after: int, limit: int) -> tuple[Push, ...]:
             page = await super().due_pushes(worker, dead_after, after=after, limit=limit)
+            if page:
+                looked.set()
             await asyncio.sleep(0.3)
             return page
 
+    looked = asyncio.Event()
     async with staged(store=Late(LoopClock())) as stage:
-        stage.receivers.takes[HOOK] = 1
         await stage.begin("t", HOOK)
-        await asyncio.sleep(5.1 - asyncio.get_running_loop().time())
-        # A look is under way, and has read a configuration that is behind.
+        await asyncio.sleep(4.5)
+        # Behind are one that is in memory, and one that is not.
         await stage.happen("t", chunk("one"), hint=False)
-        await stage.store.drop_push("t", ANYONE, "a")
-        stage.pusher.dropped("t", "a")
+        await stage.store.put_push(stage.new("t", OTHER, cursor=0))
+        await looked.wait()
+        for config_id in ("a", "b"):
+            await stage.store.drop_push("t", ANYONE, config_id)
+            stage.pusher.dropped("t", config_id)
         await asyncio.sleep(20)
-        assert stage.receivers.got(HOOK) == [TASK]
+        assert [stage.receivers.got(url) for url in (HOOK, OTHER)] == [[TASK], []]
+
+
+@played
+async def test_a_task_that_is_gone_without_a_word_is_let_go_of() -> None:
+    async with staged() as stage:
+        await stage.begin("t", HOOK, dialect="bare")
+        await asyncio.sleep(1)
+        await stage.store.erase(Selector(task_id="t"))
+        stage.bus.publish(Hint("t", (Entry(seq=2, event=chunk("one")),)))
+        await asyncio.sleep(1)
+        assert stage.pusher.state.known == 0
 
 
 # The end.

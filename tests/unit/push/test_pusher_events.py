@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from dragoman.ports.bus import Hint
 from dragoman.ports.push import PushState
+from dragoman.ports.tasks import Entry
 from dragoman.push.options import PushEvent, PushOptions
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.task import TaskState
@@ -102,6 +104,19 @@ async def test_lost_hints_cost_time_and_no_event() -> None:
         assert stage.receivers.got(HOOK)[3:] == []
         await asyncio.sleep(5)
         assert stage.receivers.got(HOOK)[3:] == ["4 completed"]
+
+
+@played
+async def test_a_hint_of_what_is_not_stored_delivers_nothing() -> None:
+    async with staged() as stage:
+        await stage.begin("t", HOOK)
+        await asyncio.sleep(1)
+        stage.bus.publish(Hint("t", (Entry(seq=9, event=chunk("never")),)))
+        await asyncio.sleep(10)
+        assert stage.receivers.got(HOOK) == [TASK]
+        await stage.happen("t", DONE)
+        await asyncio.sleep(10)
+        assert stage.receivers.got(HOOK) == [TASK, "2 completed"]
 
 
 @played
