@@ -185,7 +185,8 @@ class TaskContext(Knowledge):
     async def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Json:
         """Calls `fn` once in this turn, however often the handler runs, and gives its result as JSON.
 
-        A coroutine function is awaited, a plain function runs in a thread. The result is stored before this returns.
+        A coroutine function is awaited, a plain function runs in a thread, and what it gives is awaited if it can be.
+        The result is stored before this returns.
         """
         known, result = self._turn.step(name)
         if known:

@@ -50,7 +50,7 @@ class Worker:
         """Begins with a fresh id, and takes up what can be taken up.
 
         Raises:
-            StoreUnavailable: nothing has begun then.
+            StoreUnavailable: nothing runs then; what had been taken up is handed back.
         """
         self._looking, self._called = asyncio.Lock(), asyncio.Event()
         self._runs.begin()
@@ -61,6 +61,7 @@ class Worker:
                 pass  # there may be more than one look finds
         except BaseException:
             self._disarm()
+            await self._runs.drain(0.0)
             raise
         self._living = asyncio.get_running_loop().create_task(self._live())
 

@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 
 from dragoman.engine.world import Limits
+from dragoman.errors import StoreUnavailable
 from dragoman.operations import CANCEL_TASK, SEND_MESSAGE, SUBSCRIBE_TO_TASK
-from dragoman.ports.tasks import Selector
+from dragoman.ports.agent import Policy
+from dragoman.ports.tasks import Selector, Stored
 from dragoman.stores.memory import MemoryStore
 from dragoman.stores.sqlite import SqliteStore
 from dragoman.testing.agent import RunOver, ScriptedAgent, ScriptedRun
 from dragoman.types.requests import CancelTaskRequest, SubscribeToTaskRequest
 from dragoman.types.task import TaskState
 from tests.unit.engine.stage import Stage, bounded, send, settle, staged
+from tests.unit.engine.workers import crash
 
 
 @contextmanager
@@ -111,3 +114,30 @@ async def test_a_stream_that_begins_while_the_server_stops_ends_with_it(agent: S
         await closing
         assert await anext(feed, None) is None
         assert feed.cut
+
+
+@bounded
+async def test_a_start_that_fails_half_way_leaves_nothing_running(agent: ScriptedAgent) -> None:
+    agent.policies = Policy(on_crash="resume")
+    async with staged(MemoryStore(), agent) as stage:
+        task = await stage.begin()
+        await agent.run()
+        await crash(stage)
+        claimable = stage.store.claimable
+
+        async def once(dead_after: float, limit: int) -> tuple[Stored, ...]:
+            stage.store.claimable = never  # type: ignore[method-assign]  # from the second look on
+            return await claimable(dead_after, limit)
+
+        async def never(dead_after: float, limit: int) -> tuple[Stored, ...]:
+            raise StoreUnavailable(f"no {limit} tasks of those silent for {dead_after} s")
+
+        stage.store.claimable = once  # type: ignore[method-assign]  # the start goes so far and no further
+        with pytest.raises(StoreUnavailable):
+            await stage.service.open()
+        run = await agent.run()
+        assert run.over.is_set()
+        stage.store.claimable = claimable  # type: ignore[method-assign]  # as it was
+        await stage.service.open()
+        await (await agent.run()).end()
+        assert (await stage.ended(task.id)).state is TaskState.COMPLETED
