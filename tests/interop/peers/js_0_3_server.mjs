@@ -69,7 +69,7 @@ function card(name, url, address) {
     url: places.JSONRPC,
     preferredTransport: "JSONRPC",
     additionalInterfaces: Object.entries(places).map(([transport, place]) => ({ transport, url: place })),
-    capabilities: { streaming: true, pushNotifications: false },
+    capabilities: { streaming: true, pushNotifications: true },
     supportsAuthenticatedExtendedCard: true,
     defaultInputModes: ["text/plain"],
     defaultOutputModes: ["text/plain"],

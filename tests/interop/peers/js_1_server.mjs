@@ -77,7 +77,7 @@ function card(name, url, address) {
     description: "An agent on the official SDK.",
     version: "1",
     provider: undefined,
-    capabilities: { streaming: true, pushNotifications: false, extensions: [], extendedAgentCard: true },
+    capabilities: { streaming: true, pushNotifications: true, extensions: [], extendedAgentCard: true },
     securitySchemes: {},
     securityRequirements: [],
     defaultInputModes: ["text/plain", "image/png", "application/pdf", "application/json"],

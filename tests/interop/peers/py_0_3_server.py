@@ -1,12 +1,18 @@
 """An agent on the servers of the official Python SDK's 0.3 line, in all its bindings."""
 
 import grpc
+import httpx
 from a2a.grpc.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.apps import A2ARESTFastAPIApplication, A2AStarletteApplication
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
-from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.server.tasks import (
+    BasePushNotificationSender,
+    InMemoryPushNotificationConfigStore,
+    InMemoryTaskStore,
+    TaskUpdater,
+)
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, DataPart, Message, Part, TextPart
 from a2a.utils import new_agent_text_message, new_task
 from starlette.applications import Starlette
@@ -74,7 +80,7 @@ def card(name: str, url: str, address: str) -> AgentCard:
         url=places["JSONRPC"],
         preferred_transport="JSONRPC",
         additional_interfaces=[AgentInterface(transport=binding, url=place) for binding, place in places.items()],
-        capabilities=AgentCapabilities(streaming=True),
+        capabilities=AgentCapabilities(streaming=True, push_notifications=True),
         supports_authenticated_extended_card=True,
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
@@ -84,7 +90,13 @@ def card(name: str, url: str, address: str) -> AgentCard:
 
 def made(url: str, rpc: grpc.aio.Server, address: str) -> Starlette:
     public, extended = card("Interop", url, address), card("Interop, extended", url, address)
-    handler = DefaultRequestHandler(agent_executor=Obedient(), task_store=InMemoryTaskStore())
+    webhooks = InMemoryPushNotificationConfigStore()
+    handler = DefaultRequestHandler(
+        agent_executor=Obedient(),
+        task_store=InMemoryTaskStore(),
+        push_config_store=webhooks,
+        push_sender=BasePushNotificationSender(httpx.AsyncClient(), webhooks),
+    )
     # The gRPC server of this line has one card: the extended one, which is all that it is asked for.
     add_A2AServiceServicer_to_server(GrpcHandler(extended, handler), rpc)
     app = A2AStarletteApplication(public, handler, extended_agent_card=extended).build(rpc_url="/rpc")

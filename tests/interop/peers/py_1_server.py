@@ -1,6 +1,7 @@
 """An agent on the official Python SDK 1.x's servers, in both protocol versions and all bindings that they speak."""
 
 import grpc
+import httpx
 from a2a.compat.v0_3.a2a_v0_3_pb2_grpc import add_A2AServiceServicer_to_server as add_compat_service
 from a2a.compat.v0_3.grpc_handler import CompatGrpcHandler
 from a2a.helpers import new_task_from_user_message, new_text_message, new_text_part
@@ -8,7 +9,12 @@ from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler, GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.server.tasks import (
+    BasePushNotificationSender,
+    InMemoryPushNotificationConfigStore,
+    InMemoryTaskStore,
+    TaskUpdater,
+)
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message, Part
 from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from starlette.applications import Starlette
@@ -70,7 +76,7 @@ def card(name: str, url: str, address: str) -> AgentCard:
         name=name,
         description="An agent on the official SDK.",
         version="1",
-        capabilities=AgentCapabilities(streaming=True, extended_agent_card=True),
+        capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
         default_input_modes=["text/plain"],
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="obey", name="Obey", description="Does what it is told.", tags=["peer"])],
@@ -84,11 +90,14 @@ def card(name: str, url: str, address: str) -> AgentCard:
 
 def made(url: str, rpc: grpc.aio.Server, address: str) -> Starlette:
     public = card("Interop", url, address)
+    webhooks = InMemoryPushNotificationConfigStore()
     handler = DefaultRequestHandler(
         agent_executor=Obedient(),
         task_store=InMemoryTaskStore(),
         agent_card=public,
         extended_agent_card=card("Interop, extended", url, address),
+        push_config_store=webhooks,
+        push_sender=BasePushNotificationSender(httpx.AsyncClient(), webhooks),
     )
     add_A2AServiceServicer_to_server(GrpcHandler(handler), rpc)
     add_compat_service(CompatGrpcHandler(handler), rpc)
