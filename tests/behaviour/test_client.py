@@ -172,6 +172,16 @@ async def test_what_the_card_does_not_offer_is_not_asked_for(agent: Scripted) ->
     assert [seen.operation for seen in agent.seen] == ["SendMessage"]
 
 
+@requirement("R-3.2.2-06")
+async def test_a_webhook_that_goes_with_a_message_names_no_task(agent: Scripted) -> None:
+    agent.changes["capabilities"] = {"pushNotifications": True}
+    async with connect(agent.url) as client:
+        await client.start("hi", webhook=client.receiver("https://hook.example/here"))
+    config = agent.seen[0].params["configuration"]["taskPushNotificationConfig"]
+    assert config["url"] == "https://hook.example/here"
+    assert config.get("taskId", "") == ""
+
+
 @requirement("R-3.1.11-02", "R-13.3-07")
 async def test_the_extended_card_takes_the_place_of_the_public_one(agent: Scripted) -> None:
     agent.changes["capabilities"] = {"extendedAgentCard": True}
