@@ -178,9 +178,11 @@ class Server:
                 strict=settings.idempotency == "strict",
             ),
         )
+        self.pusher: Pusher | None = None
         if card.capabilities.push_notifications:
             beside = None if store == "memory" else Path(self.store.description)
-            world = msgspec.structs.replace(world, pushes=_pushes(settings.push, self.store, beside, world))
+            self.pusher, pushes = _pushes(settings.push, self.store, beside, world)
+            world = msgspec.structs.replace(world, pushes=pushes)
         signer = card_signer(settings.sign_cards, settings.url)
         extended = extended_card(settings.extended_card, signer)
         self.service = Service(world, card.capabilities, extended_card=extended)
@@ -264,8 +266,8 @@ class Server:
                 await self.service.close()
 
 
-def _pushes(options: PushOptions, store: Store, file: Path | None, world: World) -> Configurations:
-    """The configurations of a store, which is in this file if it is in one, and what delivers to them."""
+def _pushes(options: PushOptions, store: Store, file: Path | None, world: World) -> tuple[Pusher, Configurations]:
+    """What delivers to the configurations of a store, which is in this file if it is in one, and those."""
     seal = Seal(lambda: key_for(options.key, file))
     policy = Policy(allow=options.allow, insecure=options.insecure, ports=options.ports)
     client = GuardedClient(policy, timeout=options.timeout)
@@ -279,7 +281,7 @@ def _pushes(options: PushOptions, store: Store, file: Path | None, world: World)
         dead_after=world.limits.dead_after,
         look=world.limits.beat,
     )
-    return Configurations(
+    return pusher, Configurations(
         store, client, seal, pusher, world.ids, max_per_task=options.max_per_task, named_by_task=_NAMED_BY_TASK
     )
 

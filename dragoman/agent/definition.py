@@ -9,11 +9,11 @@ import msgspec
 
 from dragoman.agent.card import inferred_capabilities, skill_card
 from dragoman.agent.executor import SkillExecutor
+from dragoman.agent.owned import Owned
 from dragoman.agent.policy import PolicyOptions, policy_of
 from dragoman.agent.skill import Skill, check_skills
-from dragoman.errors import ConfigurationError, TaskNotFoundError
+from dragoman.errors import ConfigurationError
 from dragoman.ports.agent import Policy
-from dragoman.ports.tasks import Selector
 from dragoman.push.options import PushOptions
 from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, SignCards, TlsFiles, serve
 from dragoman.types.card import (
@@ -24,7 +24,6 @@ from dragoman.types.card import (
     AgentProvider,
     AgentSkill,
 )
-from dragoman.types.json import Json
 
 __all__ = ["Agent"]
 
@@ -33,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 TEXT = "text/plain"
 
 
-class Agent:
+class Agent(Owned):
     """An A2A agent: functions as skills, served over every binding from one ASGI application.
 
     What is not given is inferred: interfaces from what is served, their URL from the request, modes as plain text.
@@ -294,39 +293,6 @@ class Agent:
             yield server.local
         finally:
             await server.close()
-
-    # What its owner can do to its tasks.
-
-    async def authorize(self, task_id: str, value: Json = True) -> None:
-        """Lets a task go on that waits in AUTH_REQUIRED; `value` is what its `require_auth` gives.
-
-        Raises:
-            TaskNotFoundError: no such task here.
-            UnsupportedOperationError: the task does not wait for an authorization.
-        """
-        for server in self._serving():
-            try:
-                return await server.service.authorize(task_id, value)
-            except TaskNotFoundError:
-                continue
-        raise TaskNotFoundError
-
-    async def delete(
-        self, task_id: str | None = None, *, context_id: str | None = None, principal: str | None = None
-    ) -> int:
-        """Removes tasks and all that belongs to them for good, running ones too; returns how many.
-
-        All that match every argument that is given; at least one must be.
-        """
-        selector = Selector(task_id=task_id, context_id=context_id, principal=principal)
-        if selector == Selector():
-            raise ValueError("say which tasks: task_id, context_id or principal")
-        return sum([len(await server.service.erase(selector)) for server in self._serving()])
-
-    def _serving(self) -> Sequence[Server]:
-        if not self._live:
-            raise ConfigurationError("this agent is not being served in this process")
-        return self._live
 
     # How it is put together.
 

@@ -95,13 +95,17 @@ class Courier:
         if item is None:
             await self._caught_up(line)
             return None
-        push, began = _of(line), asyncio.get_running_loop().time()
+        push, time = _of(line), asyncio.get_running_loop().time
+        began = time()
         result = await self._attempt(push, item)
+        took = time() - began
         # The cursor moves after the answer: what breaks off in between is delivered again, and never lost.
         move = self._move(push, item, result)
         line.parked = item.parked
-        self._tell(line, push, result, move, began)
-        await self._store_move(line, move)
+        try:
+            await self._store_move(line, move)
+        finally:
+            self._tell(line, push, result, move, took)
         return result.alive
 
     # What is next.
@@ -251,11 +255,10 @@ class Courier:
         line.unsaved = None
         line.push = moved(_of(line), move)
 
-    def _tell(self, line: Line, push: Push, result: Result, move: PushMove, began: float) -> None:
+    def _tell(self, line: Line, push: Push, result: Result, move: PushMove, took: float) -> None:
         if self._options.on_attempt is None:
             return
-        now = asyncio.get_running_loop().time()
-        age = 0.0 if line.since is None else now - line.since
+        age = 0.0 if line.since is None else asyncio.get_running_loop().time() - line.since
         if push.failing_since is not None:
             age = max(age, (self._clock.now() - push.failing_since).total_seconds())
         attempt = Attempt(
@@ -263,7 +266,7 @@ class Courier:
             outcome="dead" if move.state is PushState.DEAD else OUTCOMES[result.kind],
             status=result.status,
             trouble=result.trouble,
-            seconds=now - began,
+            seconds=took,
             attempts=push.attempts + 1,
             age=age,
         )

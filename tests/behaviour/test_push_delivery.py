@@ -132,6 +132,22 @@ async def test_a_receiver_that_is_gone_gets_nothing_more(hook: Receiver, opened:
     assert await hook.count(4) == ["task working", *WHOLE]
 
 
+async def test_the_owner_sees_how_deliveries_stand_and_takes_up_again_what_was_given_up(
+    hook: Receiver, opened: AsyncExitStack
+) -> None:
+    told = Told()
+    hook.say(410)
+    agent = echo(push=pushing(hook, on_attempt=told))
+    wire = await wired(opened, agent)
+    task = await wire.send("hello", configuration=to(hook))
+    await told.count(1)
+    (pusher,) = agent.pushers
+    assert pusher.state.waiting == 0
+    assert await pusher.retry(task["id"]) == 1
+    # It gets the task as it is, and no backlog.
+    assert await hook.count(2) == ["task working", "task completed"]
+
+
 async def test_what_is_refused_for_good_is_left_out_and_the_rest_arrives(
     hook: Receiver, opened: AsyncExitStack
 ) -> None:
