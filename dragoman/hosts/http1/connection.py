@@ -59,12 +59,10 @@ class Http1(asyncio.Protocol):
         """Requests that came while another was being answered."""
         self._target = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._trailers = self._trailer_bytes = 0
-        self._size = self._fed = 0  # bytes of what came last; since the request began, or a little before
+        self._trailers = self._trailer_bytes = self._size = self._fed = 0
         self._quiet = 0
         """Bytes since the parser said something: it keeps a field until it has seen the end of it."""
-        self._reading_head = False
-        self._paused = False
+        self._reading_head = self._paused = False
         self._since = 0.0
         """When the connection became idle, the head that is being read began, or the caller became slow."""
         self._drained: asyncio.Future[None] | None = None
@@ -154,7 +152,7 @@ class Http1(asyncio.Protocol):
         self._target = b""
         self._headers = []
         self._trailers = self._trailer_bytes = 0
-        self._fed = self._size
+        self._fed = self._size  # what came last holds the beginning
         self._reading_head = True
         if self._current is None:
             self._since = self._loop.time()
