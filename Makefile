@@ -4,7 +4,8 @@
 #   make test    installs, then lint, format, types and every test (all that is checked before a merge)
 #   make check   the same without the official SDKs as peers
 #   make sim     plays SCHEDULES=5000 schedules of the simulation, and its broken twins
-#   make faults  kills, pauses and cuts off a served agent, 200 times and more, and checks what callers saw; 15 minutes
+#   make faults  kills, pauses and cuts off a served agent, 300 times and more, and checks what callers saw, and what
+#                reached their webhooks; 20 minutes
 #   make interop goes through all scenarios with the official SDKs, and writes the table in docs/interop.md
 #   make bench   compares with the official SDKs' servers; needs Linux
 #   make lock    compiles the locks anew, to the newest versions that the ranges allow
@@ -69,6 +70,7 @@ sim: .venv/ready
 faults: .venv/ready
 	@$(BYTECODE)
 	@$(BIN)/python -m scripts.faults
+	@$(BIN)/python -m scripts.push_faults
 
 bench: .venv/ready .peers/py-1.3.0/ready .peers/js-1.3.0/ready
 	@$(BYTECODE)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -25,7 +25,7 @@ from dragoman.stores.sqlite.store import SqliteStore
 from dragoman.stores.sqlite.wave import Wave
 from tests.simulation.agents import heard, words
 
-__all__ = ["POINTS", "agent"]
+__all__ = ["METHODS", "POINTS", "agent", "arm", "fails", "reruns", "resumes", "route"]
 
 METHODS: dict[str, tuple[type, str]] = {
     "create": (SqliteStore, "create"),
@@ -122,10 +122,11 @@ def _deadly(method: Callable[..., Any], side: str, times: int) -> Callable[..., 
     return waited if inspect.iscoroutinefunction(method) else plain
 
 
-def _arm(order: str) -> None:
+def arm(order: str, methods: Mapping[str, tuple[type, str]]) -> None:
+    """Has this process die where the order says, at a point of these methods."""
     point, _, times = order.partition(":")
     name, _, side = point.partition("-")
-    owner, method = METHODS[name]
+    owner, method = methods[name]
     setattr(owner, method, _deadly(getattr(owner, method), side, int(times)))
 
 
@@ -157,4 +158,4 @@ def _break(twin: str) -> None:
 if twin := os.environ.get("FAULTS_TWIN"):
     _break(twin)
 if order := os.environ.get("FAULTS_KILL"):
-    _arm(order)
+    arm(order, METHODS)
