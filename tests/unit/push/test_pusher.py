@@ -69,6 +69,17 @@ async def test_receivers_that_never_answer_leave_room_for_others() -> None:
 
 
 @played
+async def test_there_is_an_end_to_how_many_hang_at_once() -> None:
+    async with staged(PushOptions(in_flight=2, timeout=1_000)) as stage:
+        for number in range(50):
+            url = f"https://hung-{number}.example/h"
+            stage.receivers.takes[url] = 10_000
+            await stage.begin(f"t-{number}", url)
+        await asyncio.sleep(100)
+        assert stage.pusher.state.under_way == stage.receivers.most == 2 * 8
+
+
+@played
 async def test_what_fails_comes_again_and_the_cursor_does_not_move_before_the_answer() -> None:
     async with staged() as stage:
         stage.receivers.say(HOOK, 200, 500, Undelivered("reset"), 302, AddressRefused("private"), 200)

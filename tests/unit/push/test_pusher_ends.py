@@ -65,29 +65,50 @@ async def test_a_replacement_takes_effect_at_once_with_one_delivery_at_a_time() 
         assert stage.receivers.most == 1
 
 
+class Late(MemoryStore):
+    """Takes its time to hand over what is due, as of before."""
+
+    def __init__(self) -> None:
+        super().__init__(LoopClock())
+        self.read = asyncio.Event()
+
+    async def due_pushes(self, worker: str, dead_after: float, *, after: int, limit: int) -> tuple[Push, ...]:
+        page = await super().due_pushes(worker, dead_after, after=after, limit=limit)
+        if page:
+            self.read.set()
+        await asyncio.sleep(0.3)
+        return page
+
+
 @played
 async def test_what_a_late_read_brings_does_not_come_back() -> None:
-    class Late(MemoryStore):
-        async def due_pushes(self, worker: str, dead_after: float, *, after: int, limit: int) -> tuple[Push, ...]:
-            page = await super().due_pushes(worker, dead_after, after=after, limit=limit)
-            if page:
-                looked.set()
-            await asyncio.sleep(0.3)
-            return page
-
-    looked = asyncio.Event()
-    async with staged(store=Late(LoopClock())) as stage:
+    store = Late()
+    async with staged(store=store) as stage:
         await stage.begin("t", HOOK)
         await asyncio.sleep(4.5)
         # Behind are one that is in memory, and one that is not.
         await stage.happen("t", chunk("one"), hint=False)
-        await stage.store.put_push(stage.new("t", OTHER, cursor=0))
-        await looked.wait()
+        await store.put_push(stage.new("t", OTHER, cursor=0))
+        await store.read.wait()
         for config_id in ("a", "b"):
-            await stage.store.drop_push("t", ANYONE, config_id)
+            await store.drop_push("t", ANYONE, config_id)
             stage.pusher.dropped("t", config_id)
         await asyncio.sleep(20)
         assert [stage.receivers.got(url) for url in (HOOK, OTHER)] == [[TASK], []]
+
+
+@played
+async def test_what_ends_during_a_read_is_not_begun_again() -> None:
+    store = Late()
+    async with staged(store=store) as stage:
+        await stage.begin("t", HOOK)
+        await asyncio.sleep(4.9)
+        stage.receivers.takes[HOOK] = 0.2
+        await stage.happen("t", DONE)
+        await store.read.wait()
+        assert stage.receivers.under_way == [HOOK]
+        await asyncio.sleep(20)
+        assert stage.receivers.got(HOOK) == [TASK, "2 completed"]
 
 
 @played
