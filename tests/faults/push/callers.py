@@ -88,6 +88,8 @@ class Subscriber:
             if self._chance(0.2) and len(mine) < MOST:
                 mine.append(await self._register(task_id))
             if self._chance(0.06) and mine:
+                await self._set_again(self._random.choice(mine))
+            if self._chance(0.06) and mine:
                 await self._remove(mine.pop(self._random.randrange(len(mine))))
             if state.terminal:
                 return
@@ -127,6 +129,10 @@ class Subscriber:
         new.by = await self._seq(task_id)
         self._registered(new, task_id)
         return new
+
+    async def _set_again(self, one: Registration) -> None:
+        """As it is, which changes nothing for who has it."""
+        await self._insist(one.dialect, CREATE_PUSH_CONFIG, one.config)
 
     async def _remove(self, one: Registration) -> None:
         one.removed = True

@@ -186,12 +186,15 @@ class PushFaultRun:
             process.send_signal(signal.SIGCONT)
             self.report.pauses += 1
         await self._lived(process, 1.0 if order else 0.1)
+        if process.returncode is not None:
+            self.report.at_points += 1
+        elif random.random() < 0.2:
+            # It is to end in order, and has no time to.
+            process.terminate()
+            await self._lived(process, random.uniform(0.0, 0.3))
         if process.returncode is None:
             process.kill()
-        else:
-            self.report.at_points += 1
-        await process.wait()
-        self.report.kills += 1
+        self.report.kills += await process.wait() == -signal.SIGKILL
 
     async def _lived(self, process: asyncio.subprocess.Process, seconds: float) -> None:
         try:
