@@ -26,7 +26,7 @@ AWAKE = 0.1
 """From this part of the thread's time on it is not all but idle."""
 WANTED, MUCH = 0.05, 0.4
 """From this part on others are given way, and from that one on as far as can be."""
-SHARE, MOST = 0.08, 0.5
+SHARE, MOST = 0.04, 0.5
 """The part of the thread's time that deliveries have all the same, when others want much; and when they want little."""
 HOARD = 0.01
 """Seconds of it that can be saved up."""
