@@ -2,7 +2,7 @@
 way there is, and what has arrived checked against what is stored. Ends with 1 if a promise is broken, or if too little
 has happened.
 
-    python -m scripts.push_faults               100 kills, one receiver away for a minute, and the broken pushers
+    python -m scripts.push_faults               120 kills, one receiver away for a minute, and the broken pushers
     python -m scripts.push_faults --kills 5 --away 2 --no-twins
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.faults.push.run import PushFaultRun, PushReport
 
-KILLS, AWAY = 100, 60.0
+KILLS, AWAY = 120, 60.0
 TWINS = {"rash": {"arrived"}, "double": {"order"}}
 """Broken pushers, each with the invariants of which one must be found violated."""
 TWIN_KILLS, TWIN_AWAY, TWIN_RUNS = 4, 1.0, 8

@@ -11,6 +11,7 @@ configuration under way.
 
 import asyncio
 import os
+import time
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from dragoman.push.options import Retry
 from dragoman.push.schedule import Result, as_it_is
 from dragoman.stores.sqlite.store import SqliteStore
 from tests.faults.agent import METHODS, arm, fails, reruns, resumes, route
+from tests.faults.push.history import MADE
 
 __all__ = ["POINTS", "TIMEOUT", "agent"]
 
@@ -39,6 +41,17 @@ PUSHING: dict[str, tuple[type, str]] = {
 }
 POINTS = tuple(f"{name}-{side}" for name in PUSHING for side in ("before", "after"))
 
+
+class _Stamping:
+    """Has each attempt say when it was made, more exactly than `webhook-timestamp` does."""
+
+    def sign(self, **_: object) -> dict[str, str]:
+        return {MADE: f"{time.time():.6f}"}
+
+    def key_set(self, now: float) -> bytes | None:  # noqa: ARG002 -- as every signer
+        return None
+
+
 agent = Agent(
     "Webhooks",
     "Does what it is told, and tells of it.",
@@ -47,6 +60,7 @@ agent = Agent(
         allow=os.environ.get("PUSH_RECEIVERS", "").split(),
         retry=PATIENT if os.environ.get("PUSH_PATIENT") else HASTY,
         timeout=TIMEOUT,
+        signing=_Stamping(),
     ),
 )
 agent.skill(id="fail", on_crash="fail")(fails)

@@ -3,13 +3,13 @@ mind. They retry themselves, so that it is the server's promises that are seen, 
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from dragoman.client.channel import Channel
 from dragoman.errors import TaskNotCancelableError, TransportError, UnavailableError, UnsupportedOperationError
 from dragoman.operations import (
     CANCEL_TASK,
@@ -30,55 +30,72 @@ from dragoman.types.requests import (
 )
 from dragoman.types.task import Task, TaskState
 from tests.faults.push.history import History, Registration
-from tests.faults.push.receivers import Receiver
 from tests.simulation.agents import POLICIES, random_plan
 
-__all__ = ["Subscriber"]
+__all__ = ["Calls", "Place", "Subscriber"]
 
 Broken = (TransportError, UnavailableError, TimeoutError)
 """After these the caller does not know what became of its call."""
 PATIENCE = 8.0
 CALL_LIMIT = 200
 """Attempts to have one call answered."""
-TALK = 12
+TALK = 40
 """How much each task says at least."""
 MOST = 5
 """Configurations of one task."""
+PAUSES = (0.0, 0.05, 0.15)
+
+
+class Calls(Protocol):
+    """The way to the agent, as far as it is used here."""
+
+    async def call(self, operation: Operation, request: Any) -> Any: ...
+
+
+class Place(NamedTuple):
+    """Where something can be posted to: scheme, host and port, and whose paths begin with which name."""
+
+    name: str
+    origin: str
 
 
 class Subscriber:
     """One task after the other, until `stopping`. `seq` says how far the log of a task is, `free` waits until there is
-    not too much to deliver.
+    not too much to deliver; `pauses` are those between two looks at a task.
     """
 
     def __init__(
         self,
         name: str,
-        channels: Mapping[str, Channel],
-        receivers: Sequence[Receiver],
+        channels: Mapping[str, Calls],
+        places: Sequence[Place],
         random: Random,
         history: History,
         *,
         seq: Callable[[str], Awaitable[int]],
         free: Callable[[], Awaitable[None]],
         stopping: Callable[[], bool],
+        talk: int = TALK,
+        pauses: Sequence[float] = PAUSES,
     ) -> None:
         self._name = name
         self._channels = channels
         self._dialects = sorted(channels)
-        self._receivers = receivers
+        self._places = places
         self._random = random
         self._history = history
         self._seq = seq
         self._free = free
         self._stopping = stopping
+        self._talk = talk
+        self._pauses = pauses
         self._count = 0
 
     async def live(self) -> None:
         """Returns when its last task has ended."""
         while not self._stopping():
             await self._free()
-            task_id, first = await self._send(f"{random_plan(self._random, POLICIES)} say:{TALK}", None)
+            task_id, first = await self._send(f"{random_plan(self._random, POLICIES)} say:{self._talk}", None)
             assert task_id is not None
             await self._follow(task_id, [] if first is None else [first])
 
@@ -98,7 +115,7 @@ class Subscriber:
                 mine += [] if more is None else [more]
             elif self._chance(0.02):
                 await self._cancel(task_id)
-            await asyncio.sleep(self._random.choice((0.0, 0.05, 0.15)))
+            await asyncio.sleep(self._random.choice(self._pauses))
 
     # Calls.
 
@@ -138,7 +155,7 @@ class Subscriber:
         one.removed = True
         request = DeleteTaskPushNotificationConfigRequest(task_id=one.config.task_id, id=one.config.id)
         await self._insist(one.dialect, DELETE_PUSH_CONFIG, request)
-        one.removed_at = asyncio.get_running_loop().time()
+        one.removed_at = time.time()
 
     async def _state(self, task_id: str) -> TaskState:
         task: Task = await self._insist(self._random.choice(self._dialects), GET_TASK, GetTaskRequest(id=task_id))
@@ -164,13 +181,13 @@ class Subscriber:
 
     def _wanted(self, dialect: str) -> Registration:
         """A configuration that is still to be registered."""
-        receiver = self._random.choice(self._receivers)
+        place = self._random.choice(self._places)
         name = self._fresh("config")
-        path = f"/{receiver.name}/{name}"
+        path = f"/{place.name}/{name}"
         self._history.asked.add(path)
         config = TaskPushNotificationConfig(
             id=name,
-            url=receiver.origin + path,
+            url=place.origin + path,
             token=f"token-of-{name}",
             authentication=AuthenticationInfo(scheme="Bearer", credentials=f"secret-of-{name}"),
         )

@@ -8,7 +8,10 @@ from dragoman.ports.push import PushState
 from dragoman.types.push import TaskPushNotificationConfig
 from tests.faults.history import Kept
 
-__all__ = ["Arrival", "Clock", "History", "Registration"]
+__all__ = ["MADE", "Arrival", "Clock", "History", "Registration"]
+
+MADE = "x-made-at"
+"""The header in which an attempt says when it was made, in seconds since 1970 and parts of them."""
 
 
 class Clock:
@@ -25,8 +28,6 @@ class Clock:
 class Arrival:
     """A notification that a receiver has read to its end."""
 
-    at: float
-    """Seconds, by the clock of the event loop."""
     order: int
     headers: Mapping[str, str]
     """Names in lower case."""
@@ -37,6 +38,11 @@ class Arrival:
     @property
     def identity(self) -> str:
         return self.headers.get("webhook-id", "")
+
+    @property
+    def made(self) -> float:
+        """When it was sent, by the clock of its sender; 0 if it does not say."""
+        return float(self.headers.get(MADE, 0))
 
     @property
     def number(self) -> int:
@@ -62,7 +68,7 @@ class Registration:
     removed: bool = False
     """Whether somebody wants it away."""
     removed_at: float | None = None
-    """When that was acknowledged."""
+    """When that was acknowledged, in seconds since 1970."""
 
     @property
     def place(self) -> tuple[str, str]:

@@ -218,7 +218,7 @@ class Receiver:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in [one.partition(":") for one in head[1:-2]]}
             body = await reader.readexactly(int(headers["content-length"]))
-        arrival = Arrival(asyncio.get_running_loop().time(), self._clock.tick(), headers, body)
+        arrival = Arrival(self._clock.tick(), headers, body)
         method, path, _ = head[0].split(" ")
         if method != "POST" or self.name not in path:
             self._history.strays.append(f"{method} {path} at {self.name}")

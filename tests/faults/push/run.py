@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from dragoman.client.channel import Channel, ChannelOptions
+from dragoman.client.channel import ChannelOptions
 from dragoman.client.http import HttpChannel
 from dragoman.client.transport import AiohttpTransport
 from dragoman.dialects.every import every_dialect
@@ -26,7 +26,7 @@ from scripts.programs import free_port
 from tests.faults.checker import Violation
 from tests.faults.history import Kept
 from tests.faults.push.agent import POINTS
-from tests.faults.push.callers import Subscriber
+from tests.faults.push.callers import Calls, Place, Subscriber
 from tests.faults.push.checker import covered, violations
 from tests.faults.push.history import Clock, History
 from tests.faults.push.receivers import Receiver, receiving
@@ -34,7 +34,7 @@ from tests.faults.push.receivers import Receiver, receiving
 __all__ = ["PushFaultRun", "PushReport"]
 
 ROOT = Path(__file__).parents[3]
-CALLERS = 6
+CALLERS = 10
 PATHS = {"JSONRPC": "/", "HTTP+JSON": ""}
 START_LIMIT = 30.0
 SETTLING = 90.0
@@ -122,7 +122,7 @@ class PushFaultRun:
             await transport.aclose()
 
     def _caller(self, number: int, transport: AiohttpTransport) -> Subscriber:
-        channels: dict[str, Channel] = {}
+        channels: dict[str, Calls] = {}
         options = ChannelOptions(extensions=(RELIABLE,))
         for dialect in every_dialect():
             if dialect.binding in PATHS:
@@ -132,7 +132,7 @@ class PushFaultRun:
         return Subscriber(
             str(number),
             channels,
-            list(self._receivers.values()),
+            [Place(one.name, one.origin) for one in self._receivers.values()],
             Random(self._random.random()),
             self.history,
             seq=self._seq,

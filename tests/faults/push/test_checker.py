@@ -13,8 +13,8 @@ from dragoman.types.events import StreamEvent, TaskArtifactUpdateEvent, TaskStat
 from dragoman.types.push import AuthenticationInfo, TaskPushNotificationConfig
 from dragoman.types.task import Task, TaskState, TaskStatus
 from tests.faults.history import Kept
-from tests.faults.push.checker import INVARIANTS, LATE, covered, violations
-from tests.faults.push.history import Arrival, Clock, History, Registration
+from tests.faults.push.checker import INVARIANTS, covered, violations
+from tests.faults.push.history import MADE, Arrival, Clock, History, Registration
 
 FINAL, OLD = "1.0/JSONRPC", "0.3/JSONRPC"
 ASKED = Message(message_id="m", role=Role.USER, parts=(Part(text="go"),))
@@ -57,7 +57,7 @@ class Told:
         registration = self.history.registrations[path] = Registration(config, dialect, after, by)
         return registration
 
-    def deliver(self, name: str, number: int, *, accepted: bool = True, at: float = 0.0) -> Arrival:
+    def deliver(self, name: str, number: int, *, accepted: bool = True, made: float = 0.0) -> Arrival:
         dialect = self.history.registrations[f"/{name}"].dialect
         event = EVENTS.get(number, DONE)
         if dialect == OLD:
@@ -71,8 +71,9 @@ class Told:
             "x-a2a-notification-token": "tok",
             "a2a-notification-token": "tok",
             "authorization": "Bearer cred",
+            MADE: str(made + len(self.history.arrived(f"/{name}")) / 100),
         }
-        one = Arrival(at, self.clock.tick(), headers, body, self.clock.tick() if accepted else None)
+        one = Arrival(self.clock.tick(), headers, body, self.clock.tick() if accepted else None)
         self.history.arrivals.setdefault(f"/{name}", []).append(one)
         return one
 
@@ -91,7 +92,7 @@ def good() -> Told:
     late = told.register("late", FINAL, after=1, by=3)
     late.removed, late.removed_at = True, 1.0
     del told.history.states["t", "late"]
-    told.deliver("late", 3, at=1.0 + LATE / 2)
+    told.deliver("late", 3, made=0.9)
     return told
 
 
@@ -184,7 +185,7 @@ def _of_another(told: Told) -> None:
 
 
 def _after_the_deletion(told: Told) -> None:
-    told.deliver("late", 4, at=1.0 + LATE * 2)
+    told.deliver("late", 4, made=1.0)
 
 
 def _left_live(told: Told) -> None:
@@ -252,4 +253,11 @@ def test_what_was_registered_in_the_middle_need_not_have_what_was_before() -> No
     told.register("middle", FINAL, after=1, by=3)
     told.deliver("middle", 3)
     told.deliver("middle", 4)
+    assert violations(told.history) == []
+
+
+def test_an_attempt_of_a_process_that_died_may_be_accepted_late() -> None:
+    told = good()
+    arrivals = told.history.arrivals["/every"]
+    arrivals[1].accepted = told.clock.tick()
     assert violations(told.history) == []
