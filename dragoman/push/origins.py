@@ -13,8 +13,8 @@ PAUSE = 8.0
 """How long an origin is left alone at first, as a multiple of the first wait between two attempts; then doubled."""
 FAR = 10.0
 """Seconds from which on nobody waits in memory for something: the store knows when it is due."""
-MOST_FAILING = 10_000
-"""How many origins are remembered for their failures while nothing is to be delivered to them."""
+MOST = 20_000
+"""How many origins are known at most, unless something is to be delivered to more of them."""
 
 
 class Origin:
@@ -132,11 +132,6 @@ class Origins:
         origin = self._origins.get(name)
         return 0 if origin is None else len(origin.waiting) + origin.under_way
 
-    def tidy(self) -> None:
-        """Forgets origins that nothing is to be delivered to, the first ones first, if they are too many."""
-        for name in [origin.name for origin in self._origins.values() if origin.quiet][:-MOST_FAILING]:
-            del self._origins[name]
-
     def states(self) -> Iterator[OriginState]:
         """How each stands, in no order."""
         now = self._time()
@@ -151,9 +146,19 @@ class Origins:
                 )
 
     def _let_go(self, origin: Origin) -> None:
-        """Forgets an origin of which there is nothing to be known."""
-        if origin.quiet and not origin.failures:
+        """Forgets an origin of which there is nothing to be known, and others if they are too many."""
+        if not origin.quiet:
+            return
+        if not origin.failures:
             del self._origins[origin.name]
+        elif len(self._origins) > MOST:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Forgets half of the origins that are known for their failures alone, those that were met first."""
+        quiet = [name for name, origin in self._origins.items() if origin.quiet]
+        for name in quiet[: len(quiet) // 2 + 1]:
+            del self._origins[name]
 
     def _failed(self, origin: Origin) -> None:
         origin.failures += 1

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from dragoman.ports.call import Scope
+from dragoman.push import origins
 from dragoman.push.line import Line, Space
 from dragoman.push.options import Retry
 from dragoman.push.origins import FAR, PAUSE, Origins
@@ -170,3 +171,15 @@ def test_an_origin_in_order_is_forgotten_when_it_has_nothing_to_do() -> None:
     (waiting,) = queue.add("b")
     queue.origins.remove(waiting)
     assert list(queue.origins.states()) == []
+
+
+def test_origins_that_have_failed_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(origins, "MOST", 20)
+    queue = Queue()
+    queue.add("busy")
+    assert queue.turns() == ["busy"]
+    for number in range(100):
+        queue.fail(f"{number}")
+        known = {state.origin for state in queue.origins.states()}
+        assert len(known) <= 20
+        assert {"busy", f"{number}"} <= known
