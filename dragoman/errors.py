@@ -192,11 +192,19 @@ class UnavailableError(A2AError):
 
 
 class UnauthenticatedError(A2AError):
+    """Nobody is known to call. `challenges` say how one makes oneself known (RFC 9110 section 11.6.1), each a scheme
+    with its parameters.
+    """
+
+    challenges: tuple[str, ...] = ()
     reason = "UNAUTHENTICATED"
     default_message = "Authentication required"
 
 
 class PermissionDeniedError(A2AError):
+    """The caller is known, and may not. `challenges` say what would be needed, as far as that is public."""
+
+    challenges: tuple[str, ...] = ()
     reason = "PERMISSION_DENIED"
     default_message = "Permission denied"
 

@@ -3,6 +3,7 @@
 import asyncio
 import enum
 import gc
+import logging
 from collections.abc import AsyncIterator, Callable, MutableSequence, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +29,7 @@ from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
 from dragoman.outbound import GuardedClient, Policy
 from dragoman.ports.agent import AgentExecutor
+from dragoman.ports.auth import Authenticator
 from dragoman.ports.call import CallContext
 from dragoman.ports.store import Store
 from dragoman.publishing import SignCards, card_publisher, card_signer, extended_card, key_publisher
@@ -53,6 +55,9 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Callers there ask for a configuration without its id.
 _NAMED_BY_TASK = frozenset({"0.3/JSONRPC", "0.3/HTTP+JSON", "0.3/GRPC"})
 _LOCAL_DIALECT = "1.0/JSONRPC"
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+log = logging.getLogger("dragoman.server")
 
 LONGEST_KEPT = 100 * 366 * 86_400
 """Seconds."""
@@ -63,6 +68,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent is served; what each means is told at `Agent`."""
 
     owner: str
+    auth: Authenticator | None
     url: str | None
     push: PushOptions
     extended_card: AgentCard | None
@@ -117,7 +123,7 @@ class _State(enum.Enum):
 
 
 class LocalCalls:
-    """The service for clients in this process."""
+    """The service for clients in this process, who need not authenticate: they are the anonymous caller."""
 
     def __init__(self, service: Service, card: AgentCard) -> None:
         self._service = service
@@ -211,7 +217,13 @@ class Server:
             first=self.open_first,
             open_=self.open,
             close=self.close,
+            authenticator=settings.auth,
         )
+
+    @property
+    def knows_callers(self) -> bool:
+        """Whether callers must authenticate; else they are one, the anonymous one."""
+        return self._settings.auth is not None
 
     def offer_http2(self) -> None:
         """Says that whoever runs the application speaks HTTP/2 with trailers: cards made from now on declare gRPC."""
@@ -316,6 +328,10 @@ def _serve(server: Server, host: str, port: int, announce: Callable[[str], None]
         announce(f"Agent  {url}")
         announce(f"Store  {server.store.description}")
         announce(f"Card   {url}/.well-known/agent-card.json")
+        if not server.knows_callers:
+            announce("Access anyone: without auth= all callers share one anonymous scope")
+            if urlsplit(url).hostname not in _LOOPBACK:
+                log.warning("anybody who reaches %s can call this agent and read its tasks: it has no auth=", url)
 
     server.offer_http2()
     serving = Serving(

@@ -4,10 +4,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dragoman.types.card import AgentCapabilities, AgentExtension, AgentSkill
+import msgspec
+
+from dragoman.ports.auth import Authenticator
+from dragoman.types.card import AgentCapabilities, AgentCard, AgentExtension, AgentSkill
 from dragoman.types.reliable import RELIABLE
 
-__all__ = ["inferred_capabilities", "skill_card"]
+__all__ = ["inferred_capabilities", "secured", "skill_card"]
 
 OURS = AgentExtension(
     uri=RELIABLE, description="Numbered events, streams that go on where they broke off, messages that are taken once."
@@ -23,6 +26,15 @@ def inferred_capabilities(
         declared = (*declared, OURS)
     return AgentCapabilities(
         streaming=streaming, push_notifications=push, extended_agent_card=extended_card, extensions=declared
+    )
+
+
+def secured(card: AgentCard, auth: Authenticator | None) -> AgentCard:
+    """The card with that by which callers are known, as it is enforced."""
+    if auth is None:
+        return card
+    return msgspec.structs.replace(
+        card, security_schemes=dict(auth.schemes), security_requirements=tuple(auth.requirements)
     )
 
 

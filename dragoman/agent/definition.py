@@ -7,13 +7,14 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 import msgspec
 
-from dragoman.agent.card import inferred_capabilities, skill_card
+from dragoman.agent.card import inferred_capabilities, secured, skill_card
 from dragoman.agent.executor import SkillExecutor
 from dragoman.agent.owned import Owned
 from dragoman.agent.policy import PolicyOptions, policy_of
 from dragoman.agent.skill import Skill, check_skills
 from dragoman.errors import ConfigurationError
 from dragoman.ports.agent import Policy
+from dragoman.ports.auth import Authenticator
 from dragoman.push.options import PushOptions
 from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, SignCards, TlsFiles, serve
 from dragoman.types.card import (
@@ -43,6 +44,9 @@ class Agent(Owned):
         version: The agent's own version.
         store: `memory`, or `sqlite:///path` (four slashes for an absolute path), with `?synchronous=normal` to trade
             the last commits before a power loss for speed. Default: the file above when served, memory in process.
+        auth: By what callers are known: schemes of `dragoman.auth`, such as `Bearer(...) | ApiKey(...)`. The card says
+            it, every call over every binding is held to it, and nobody sees what another principal has. Default:
+            callers are not asked, and share one anonymous scope.
         url: The public URL of the interfaces. Default: what the caller's request names.
         input_modes: Media types that the agent takes. Enforced only if given; the card says `text/plain` otherwise.
         output_modes: Media types that it gives; informative.
@@ -89,6 +93,7 @@ class Agent(Owned):
         *,
         version: str = "0.1.0",
         store: str | None = None,
+        auth: Authenticator | None = None,
         url: str | None = None,
         provider: AgentProvider | None = None,
         documentation_url: str | None = None,
@@ -140,13 +145,15 @@ class Agent(Owned):
             documentation_url=documentation_url,
             icon_url=icon_url,
         )
+        self._card = secured(self._card, auth)
         self._input_modes = None if input_modes is None else tuple(input_modes)
         self._store = store
         self._settings = Settings(
             owner=name,
+            auth=auth,
             url=url,
             push=push if isinstance(push, PushOptions) else PushOptions(),
-            extended_card=extended_card,
+            extended_card=None if extended_card is None else secured(extended_card, auth),
             sign_cards=sign_cards,
             trusted_proxies=tuple(trusted_proxies),
             missing_version=missing_version,

@@ -25,12 +25,13 @@ served is answered by 1.0, else by what there is.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from dragoman.dialects.base import Call, Dialect, HttpRequest, Refusal, served_versions
+from dragoman.dialects.envelope import id_of
 from dragoman.dialects.sniff import DRAFT, FINAL, OLD, Line, line_of, telling
 from dragoman.errors import MethodNotFoundError, VersionNotSupportedError
 from dragoman.operations import SEND_MESSAGE, Operation
@@ -101,10 +102,13 @@ class Negotiator:
         found = (self._by_key.get(f"{other}/{binding}") for other in (line, FINAL, DRAFT, OLD))
         return next((dialect for dialect in found if dialect is not None), None)
 
-    def choose(self, request: HttpRequest) -> Dialect:
-        """The dialect in which to answer, whatever the body is; for refusals before the body has been read."""
+    def refusing(self, request: HttpRequest) -> tuple[Dialect, Any]:
+        """The dialect in which to answer, whatever the body is, and what of the body it needs for that, as far as it
+        can be read; for refusals before the body is decoded, or has come.
+        """
         binding, asked = _binding(request), _asked(request)
-        return self._answering[binding, self._line(binding, request, asked)] or self._dialects[0]
+        dialect = self._answering[binding, self._line(binding, request, asked)] or self._dialects[0]
+        return dialect, id_of(request.body) if binding is _JSONRPC else None
 
     def decode(self, request: HttpRequest) -> tuple[Dialect, Call | Refusal]:
         """The dialect and what it makes of the request. Refusals are in the caller's own dialect, as far as there is

@@ -10,7 +10,7 @@ from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
 from dragoman.errors import A2AError
-from dragoman.hosts.binding import Binding, Receive, Scope, Send
+from dragoman.hosts.binding import Binding, Receive, Scope, Send, turn_away
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.fields import fields_by_name, reply_fields
@@ -22,6 +22,7 @@ from dragoman.hosts.origin import Proxies, base_url
 from dragoman.hosts.probes import PROBE_PATHS, Probes
 from dragoman.hosts.reading import Disconnected, read_body, request_path
 from dragoman.hosts.streaming import write_stream
+from dragoman.ports.auth import Authenticator
 
 __all__ = ["Application"]
 
@@ -33,7 +34,8 @@ class Application:
     """The agent as an ASGI application. Opens with the lifespan, or else on the first request.
 
     Requests after the end of the lifespan are refused as unavailable, until another begins. `grpc_services` are the
-    full names of the services that the negotiator's dialects of gRPC serve.
+    full names of the services that the negotiator's dialects of gRPC serve. With an `authenticator`, calls are of whom
+    it knows; the card, the keys, the probes, and health and reflection of gRPC are open to anybody.
     """
 
     def __init__(
@@ -51,8 +53,9 @@ class Application:
         first: Callable[[], Any],
         open_: Callable[[], Any],
         close: Callable[[], Any],
+        authenticator: Authenticator | None = None,
     ) -> None:
-        self._calls = Calls(service, negotiator, activated, first)
+        self._calls = Calls(service, negotiator, activated, first, authenticator)
         self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes)
         self._cards = cards
         self._keys = keys
@@ -72,8 +75,7 @@ class Application:
         path = request_path(scope)
         for binding in self._bindings:
             if binding.takes(scope, path):
-                await self._first()
-                await binding(scope, receive, send, self._calls.service)
+                await self._bound(binding, scope, receive, send)
                 return
         if kind == "http":
             try:
@@ -86,6 +88,16 @@ class Application:
     def mount_on(self, app: Any, path: str) -> None:
         """Mounts this application in a Starlette or FastAPI application."""
         mount_on(app, path, self, self._open, self._close)
+
+    async def _bound(self, binding: Binding, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._first()
+            query = scope["query_string"].decode("latin-1")
+            scope["principal"] = await self._calls.principal(fields_by_name(scope["headers"]), query)
+        except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
+            await turn_away(scope, self._calls.public(error), send)
+            return
+        await binding(scope, receive, send, self._calls.service)
 
     async def _http(self, scope: Scope, path: str, receive: Receive, send: Send) -> None:
         headers = fields_by_name(scope["headers"])

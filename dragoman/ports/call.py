@@ -2,15 +2,29 @@
 
 import msgspec
 
+from dragoman.types.json import JsonObject
 from dragoman.types.requests import ServiceParameters
 
 __all__ = ["CallContext", "Principal", "Scope"]
 
 
 class Principal(msgspec.Struct, frozen=True, gc=False):
-    """The authenticated caller; the empty id is the anonymous one, shared by all who do not authenticate."""
+    """The authenticated caller; the empty id is the anonymous one, shared by all who do not authenticate.
+
+    `repr` tells no more than the id and the scheme.
+    """
 
     id: str = ""
+    """Whose data it is: what one id makes is invisible to every other."""
+    scheme: str = ""
+    """By which of the card's security schemes the caller is known."""
+    scopes: frozenset[str] = frozenset()
+    """What the caller was allowed by whoever vouches for it."""
+    claims: JsonObject = {}
+    """What else is known of the caller."""
+
+    def __repr__(self) -> str:
+        return f"Principal(id={self.id!r}, scheme={self.scheme!r})"
 
 
 class Scope(msgspec.Struct, frozen=True, gc=False):

@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "push": GROUND | {"core", "ports", "signing"},
     "outbound": GROUND | {"ports", "threads"},
     "signing": GROUND,
+    "auth": GROUND | {"outbound", "ports", "signing"},
     "stores": GROUND | {"core", "ports"},
     "buses": GROUND | {"core", "ports"},
     "dialects": GROUND | {"_proto"},

@@ -1,0 +1,108 @@
+"""HTTP Basic: names and passwords (RFC 7617)."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+import pybase64
+
+from dragoman.auth.kept import Kept
+from dragoman.auth.passwords import check_form, hash_password, is_password
+from dragoman.auth.scheme import Scheme, challenge, unauthenticated
+from dragoman.errors import ConfigurationError, UnauthenticatedError, UnavailableError
+from dragoman.ports.auth import Credentials
+from dragoman.ports.call import Principal
+from dragoman.types.card import HTTPAuthSecurityScheme
+
+__all__ = ["Basic"]
+
+REMEMBERED = 1024
+LIFETIME = 300.0
+"""Seconds for which a password that was right need not be hashed again."""
+AT_ONCE = 2
+WAITING = 64
+"""Passwords that wait to be hashed; callers beyond are told to come back."""
+LONGEST = 1024
+"""Characters of name and password, coded."""
+
+
+class Basic(Scheme):
+    """Callers by name and password. The name is the id of the principal.
+
+    A password that was right is remembered for five minutes, as an HMAC, so that only the first call waits for scrypt,
+    which runs in a thread.
+
+    Args:
+        users: By the caller's name, what `hash_password` makes of the password.
+        realm: What the password is for, as browsers show it.
+        name: The scheme's name in the card.
+        description: What the card says of it.
+
+    Raises:
+        ConfigurationError: a password is not hashed, or a name is empty or has a colon.
+    """
+
+    def __init__(
+        self, users: Mapping[str, str], *, realm: str = "A2A", name: str = "basic", description: str = ""
+    ) -> None:
+        super().__init__(name, HTTPAuthSecurityScheme(scheme="basic", description=description))
+        self._challenge = challenge("Basic", realm=realm, charset="UTF-8")
+        self._users: dict[str, str] = {}
+        self._right: Kept[str] = Kept(REMEMBERED)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
+        self._nobody = ""
+        for user, stored in users.items():
+            self.put(user, stored)
+
+    def put(self, user: str, stored: str) -> None:
+        """Lets a caller in by this password from now on, and by no earlier one. Raises as the constructor does."""
+        if not user or ":" in user:
+            raise ConfigurationError("the name of a caller is not empty and has no colon")
+        self._users[user] = check_form(stored)
+
+    def remove(self, user: str) -> bool:
+        """Refuses the caller from the next call on; False if there is none of that name."""
+        return self._users.pop(user, None) is not None
+
+    async def known(self, credentials: Credentials) -> Principal:
+        given = _read(credentials.authorization("Basic"))
+        if given is None:
+            raise self._refusal()
+        user, password = given
+        stored = self._users.get(user)
+        now = time.monotonic()
+        # What is remembered is right for this very hash: with another it counts no more.
+        secret = f"{stored}:{user}:{password}"
+        if stored is None or self._right.get(secret, now) is None:
+            if not await self._checked(password, stored):
+                raise self._refusal()
+            self._right.put(secret, user, now + LIFETIME)
+        return Principal(user, self.name)
+
+    async def _checked(self, password: str, stored: str | None) -> bool:
+        """Whether the password is right. For nobody's it takes as long, so that names cannot be told from the time."""
+        if self._waiting >= WAITING:
+            raise UnavailableError
+        self._waiting += 1
+        try:
+            async with self._turns:
+                if not self._nobody:
+                    self._nobody = await asyncio.to_thread(hash_password, "")
+                return await asyncio.to_thread(is_password, password, stored or self._nobody) and stored is not None
+        finally:
+            self._waiting -= 1
+
+    def _refusal(self) -> UnauthenticatedError:
+        return unauthenticated(self._challenge)
+
+
+def _read(coded: str | None) -> tuple[str, str] | None:
+    """Name and password; None if that is not what it is."""
+    if not coded or len(coded) > LONGEST:
+        return None
+    try:
+        user, colon, password = pybase64.b64decode(coded, validate=True).decode().partition(":")
+    except ValueError:
+        return None
+    return (user, password) if colon and user else None

@@ -1,0 +1,77 @@
+"""How callers are known: what a request brings with it, and what makes a principal of that."""
+
+from collections.abc import Mapping
+from typing import Protocol
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from dragoman.ports.call import Principal
+from dragoman.types.card import SecurityRequirement, SecurityScheme
+
+__all__ = ["Authenticator", "Credentials"]
+
+MOST_PARAMETERS = 100
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """What a request brings by which its caller can be known, whatever the binding. Its `repr` shows nothing of it.
+
+    Names of headers are lower case, several of one name are joined by `, `; over gRPC they are the metadata, and there
+    is no query.
+    """
+
+    headers: Mapping[str, str] = {}
+    query: str = ""
+
+    def __repr__(self) -> str:
+        return "Credentials()"
+
+    def authorization(self, scheme: str) -> str | None:
+        """What follows the name of this scheme, in whatever case, in `Authorization`; None if there is another."""
+        name, _, told = self.headers.get("authorization", "").strip().partition(" ")
+        return told.strip() if name.lower() == scheme.lower() else None
+
+    def header(self, name: str) -> str | None:
+        return self.headers.get(name.lower())
+
+    def parameter(self, name: str) -> str | None:
+        """The parameter of the query; None if it is not there exactly once."""
+        try:
+            pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
+        except ValueError:
+            return None
+        return _only([value for key, value in pairs if key == name])
+
+    def cookie(self, name: str) -> str | None:
+        """The cookie; None if it is not there exactly once."""
+        pairs = [pair.strip().partition("=") for pair in self.headers.get("cookie", "").split(";")]
+        return _only([value.removeprefix('"').removesuffix('"') for key, _, value in pairs if key == name])
+
+
+def _only(found: list[str]) -> str | None:
+    return found[0] if len(found) == 1 else None
+
+
+class Authenticator(Protocol):
+    """Knows callers, and says in the card by what. Both come from one declaration, so that they cannot differ."""
+
+    @property
+    def schemes(self) -> Mapping[str, SecurityScheme]:
+        """What the card's `securitySchemes` say."""
+        ...
+
+    @property
+    def requirements(self) -> tuple[SecurityRequirement, ...]:
+        """What the card's `securityRequirements` say: alternatives, each of schemes that apply together."""
+        ...
+
+    async def authenticate(self, credentials: Credentials) -> Principal:
+        """Who calls. Asked at each call, before the request is looked at.
+
+        Raises:
+            UnauthenticatedError: nobody that is known; its challenges say by what one can be.
+            PermissionDeniedError: the caller is known, and lacks a scope that each call needs.
+            UnavailableError: it cannot be found out now.
+        """
+        ...
