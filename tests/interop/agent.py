@@ -11,7 +11,7 @@ EXTENDED = AgentCard(
     description="For those who ask.",
     version="1",
     supported_interfaces=(),
-    capabilities=AgentCapabilities(streaming=True, extended_agent_card=True),
+    capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
     default_input_modes=("text/plain",),
     default_output_modes=("text/plain",),
     skills=(),

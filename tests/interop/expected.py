@@ -8,6 +8,9 @@ __all__ = ["absent", "expected"]
 
 _COUNTED = "".join(f"{number} " for number in range(1, 21))
 
+_PUSHED: Facts = {"authorizations": ["Bearer secret"], "tasks": True, "text": "1 2 3 "}
+_TYPES = {"1.0": "application/a2a+json", "0.3": "application/json"}
+
 _EVERYWHERE: dict[str, Facts] = {
     "blocking": {"state": "completed", "text": "hello"},
     "at_once": {"running": True, "state": "completed", "text": "1 2 3 4 5 6 "},
@@ -45,13 +48,28 @@ _EVERYWHERE: dict[str, Facts] = {
     "subscribe_to_ended": {"answer": "UnsupportedOperationError"},
     "extended_card": {"name": "Interop, extended"},
     "tenant": {"text": "mine", "found": True},
+    "webhook_settings": {
+        "created": "as given",
+        "read": "as given",
+        "listed": "as given",
+        "deleted": [],
+        "left": "as given",
+        "gone": "TaskNotFoundError",
+    },
+    "webhook": {"tokens": ["of-mine"], **_PUSHED},
+    "webhook_with_message": {"tokens": ["of-mine"], **_PUSHED},
 }
 
 _OURS: dict[str, Facts] = {
     "subscribe": {"count": "from 1"},
     "tenant": {"elsewhere": "TaskNotFoundError"},
+    "webhook_settings": {"credentials": False},
+    "webhook": {"numbered": True},
+    "webhook_with_message": {"numbered": True},
 }
-"""What our server promises beyond the protocol: nothing comes twice, and tenants do not see each other's tasks."""
+"""What our server promises beyond the protocol: nothing comes twice, tenants do not see each other's tasks, nobody sees
+a webhook's credentials, and what is posted says its number and its version.
+"""
 
 _ONLY_1_0 = {"pages": "0.3 lists no tasks", "tenant": "0.3 has no tenants"}
 
@@ -69,4 +87,8 @@ def expected(column: Column, scenario: str) -> Facts:
     facts = _EVERYWHERE[scenario]
     if scenario == "subscribe_to_ended" and column.version == "0.3":
         return {"answer": "completed"}
-    return {**facts, **_OURS.get(scenario, {})} if column.role == "client" else facts
+    ours = column.role == "client"
+    if scenario in {"webhook", "webhook_with_message"}:
+        said = {"versions": [column.version], "types": [_TYPES[column.version]]}
+        facts = {**facts, "forms": [column.version], **(said if ours else {})}
+    return {**facts, **_OURS.get(scenario, {})} if ours else facts

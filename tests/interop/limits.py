@@ -1,66 +1,10 @@
 """What a peer cannot do, with the lines of its source that say so. A limit that no longer holds fails its test."""
 
-from dataclasses import dataclass
-from types import EllipsisType
-from typing import Any, NamedTuple
+from tests.interop.columns import Column
+from tests.interop.limit import Evidence, Limit
+from tests.interop.webhook_limits import WEBHOOK_LIMITS
 
-from tests.interop.columns import BINDINGS, Column
-from tests.interop.seeing import Facts
-
-__all__ = ["LIMITS", "Evidence", "Limit", "limit_of"]
-
-
-class Evidence(NamedTuple):
-    """A line of a peer's source, by the path in its package, and a piece of what stands there."""
-
-    peer: str
-    path: str
-    line: int
-    says: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """Cells where a peer keeps the expectation from being met.
-
-    `instead` is what is seen instead of the expected facts (`...` for anything else than these) in those of the
-    scenarios that have them, or, where a scenario cannot be gone through, a piece of the error's text.
-    """
-
-    peers: tuple[str, ...]
-    role: str
-    versions: tuple[str, ...] = ("0.3",)
-    bindings: tuple[str, ...] = BINDINGS
-    scenarios: tuple[str, ...]
-    instead: dict[str, Any | EllipsisType] | str
-    reason: str
-    evidence: tuple[Evidence, ...]
-
-    def covers(self, column: Column, scenario: str) -> bool:
-        return (
-            column.peer in self.peers
-            and column.role == self.role
-            and column.version in self.versions
-            and column.binding in self.bindings
-            and scenario in self.scenarios
-        )
-
-    def shortfall(self, facts: Facts, wanted: Facts) -> str:
-        """What is wrong with the limit, now that these facts were seen; empty if it holds."""
-        if isinstance(self.instead, str):
-            if self.instead in facts.get("broken", ""):
-                return ""
-            return f"expected an error that says {self.instead!r}, and saw {facts}"
-        if "broken" in facts:
-            return str(facts["broken"])
-        for name, value in wanted.items():
-            seen, instead = facts.get(name), self.instead.get(name, value)
-            if name in self.instead and seen == value:
-                return f"{name} is {seen!r}: the limit does not hold any more ({self.reason})"
-            if instead is not ... and seen != instead:
-                return f"beside the limit, {name} is {seen!r} instead of {instead!r}"
-        return ""
-
+__all__ = ["LIMITS", "limit_of"]
 
 _JS = ("js-1.3.0", "js-0.3.14")
 _PROTO = ("HTTP+JSON", "GRPC")
@@ -251,6 +195,7 @@ LIMITS: tuple[Limit, ...] = (
             Evidence("py-0.3.26", "a2a/server/apps/rest/rest_adapter.py", 135, "async for item in stream:"),
         ),
     ),
+    *WEBHOOK_LIMITS,
 )
 
 

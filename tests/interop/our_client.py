@@ -11,7 +11,7 @@ from dragoman import types as t
 from dragoman.client import Client
 from dragoman.errors import A2AError
 from dragoman.types.requests import SendMessageConfiguration
-from tests.interop.words import Event, Page, Part, Say, Seen
+from tests.interop.words import Event, Page, Part, Say, Seen, Webhook
 
 __all__ = ["our_client"]
 
@@ -64,6 +64,22 @@ def _event(event: t.StreamEvent) -> Event:
     return Event("artifact", artifact=event.artifact.artifact_id, parts=parts, append=event.append)
 
 
+def _config(webhook: Webhook) -> t.TaskPushNotificationConfig:
+    how = t.AuthenticationInfo(scheme=webhook.scheme, credentials=webhook.credentials or None)
+    return t.TaskPushNotificationConfig(
+        task_id=webhook.task,
+        id=webhook.id,
+        url=webhook.url,
+        token=webhook.token or None,
+        authentication=how if webhook.scheme else None,
+    )
+
+
+def _webhook(config: t.TaskPushNotificationConfig) -> Webhook:
+    how = config.authentication or t.AuthenticationInfo(scheme="")
+    return Webhook(config.task_id, config.id, config.url, config.token or "", how.scheme, how.credentials or "")
+
+
 def _request(say: Say, *, wait: bool) -> t.SendMessageRequest:
     message = t.Message(
         message_id=str(uuid4()),
@@ -73,7 +89,10 @@ def _request(say: Say, *, wait: bool) -> t.SendMessageRequest:
         context_id=(say.task.context if say.task else say.context) or None,
         metadata=say.metadata,
     )
-    configuration = SendMessageConfiguration(return_immediately=not wait)
+    configuration = SendMessageConfiguration(
+        return_immediately=not wait,
+        task_push_notification_config=_config(say.webhook) if say.webhook else None,
+    )
     return t.SendMessageRequest(message=message, configuration=configuration, tenant=say.tenant)
 
 
@@ -106,6 +125,24 @@ class OurClient:
         async with aclosing(self._client.subscribe_to_task(t.SubscribeToTaskRequest(id=task_id))) as events:
             async for event in events:
                 yield _event(event)
+
+    async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
+        named = {"task_id": webhook.task, "id": webhook.id}
+        match verb:
+            case "create":
+                found = [await self._client.create_task_push_notification_config(_config(webhook))]
+            case "get":
+                asked = t.GetTaskPushNotificationConfigRequest(**named)
+                found = [await self._client.get_task_push_notification_config(asked)]
+            case "list":
+                listing = t.ListTaskPushNotificationConfigsRequest(task_id=webhook.task)
+                found = list((await self._client.list_task_push_notification_configs(listing)).configs)
+            case _:
+                await self._client.delete_task_push_notification_config(
+                    t.DeleteTaskPushNotificationConfigRequest(**named)
+                )
+                found = []
+        return [_webhook(config) for config in found]
 
     async def extended_card(self) -> str:
         return (await self._client.get_extended_agent_card()).name

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from tests.interop.columns import BINDINGS, PEERS, Column
-from tests.interop.limits import LIMITS, Limit
+from tests.interop.limit import Limit
+from tests.interop.limits import LIMITS
 from tests.interop.scenarios import SCENARIOS
 from tests.interop.stage import ROOT
 from tests.interop.verdicts import ABSENT, FAILED, PASSED

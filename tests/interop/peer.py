@@ -55,7 +55,6 @@ class PeerProgram:
         return str(await self._call("extended_card"))
 
     async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
-        """What the operation of this verb (create, get, list, delete) on configurations gives."""
         return [Webhook(**each) for each in await self._call("push", verb=verb, webhook=asdict(webhook))]
 
     def stream(self, say: Say) -> AsyncGenerator[Event, None]:

@@ -15,6 +15,7 @@ from contextlib import aclosing
 from typing import Any
 
 from tests.interop.seeing import Facts, begun, count, ended, fault, watch
+from tests.interop.webhooks import webhook, webhook_settings, webhook_with_message
 from tests.interop.words import Caller, Page, Part, Say, Seen
 
 __all__ = ["SCENARIOS", "see"]
@@ -288,6 +289,9 @@ SCENARIOS: dict[str, Callable[[Caller], Awaitable[Facts]]] = {
         subscribe_to_ended,
         extended_card,
         tenant,
+        webhook_settings,
+        webhook,
+        webhook_with_message,
     )
 }
 

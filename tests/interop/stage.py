@@ -5,8 +5,8 @@ import json
 import subprocess
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -76,19 +76,6 @@ class Stage:
     def server(self, peer: str) -> str:
         """The URL of a peer's server."""
         return self._server(peer)
-
-    @asynccontextmanager
-    async def client(self, column: Column) -> AsyncGenerator[PeerProgram]:
-        """A peer's client that is open to our server, for the caller's own event loop."""
-        program = running_program(
-            command(column.peer, "client"),
-            ROOT,
-            self._folder / f"{column}.log".replace("/", "-"),
-            self._trust.environment,
-        )
-        async with program as theirs, asyncio.timeout(2 * PATIENCE):
-            await theirs.open(self._server("ours"), column.version, column.binding)
-            yield theirs
 
     async def _play(self, column: Column, scenarios: Sequence[str], server: str = "ours") -> dict[str, Facts]:
         if column.role == "server":

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.interop.columns import COLUMNS
-from tests.interop.limits import LIMITS, Evidence, limit_of
+from tests.interop.limit import Evidence
+from tests.interop.limits import LIMITS, limit_of
 from tests.interop.page import PAGE, page
 from tests.interop.scenarios import SCENARIOS
 from tests.interop.stage import ROOT, Stage

@@ -44,25 +44,6 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Say:
-    """What the caller says: a new task in a context or in none, or a word more to `task`."""
-
-    text: str
-    parts: tuple[Part, ...] = ()
-    task: Seen | None = None
-    context: str = ""
-    tenant: str = ""
-    metadata: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Page:
-    ids: list[str]
-    total: int
-    token: str
-
-
-@dataclass(frozen=True)
 class Webhook:
     """A configuration of push notifications; empty is what is not said."""
 
@@ -72,6 +53,29 @@ class Webhook:
     token: str = ""
     scheme: str = ""
     credentials: str = ""
+
+
+@dataclass(frozen=True)
+class Say:
+    """What the caller says: a new task in a context or in none, or a word more to `task`.
+
+    A webhook that comes with it names no task.
+    """
+
+    text: str
+    parts: tuple[Part, ...] = ()
+    task: Seen | None = None
+    context: str = ""
+    tenant: str = ""
+    metadata: dict[str, Any] | None = None
+    webhook: Webhook | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    ids: list[str]
+    total: int
+    token: str
 
 
 class Caller(Protocol):
@@ -84,6 +88,10 @@ class Caller(Protocol):
     async def cancel(self, task_id: str) -> Seen: ...
     def subscribe(self, task_id: str) -> AsyncGenerator[Event, None]: ...
     async def extended_card(self) -> str: ...
+    async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
+        """What the operation of this verb (create, get, list, delete) on configurations gives."""
+        ...
+
     def name_of(self, error: Exception) -> str | None:
         """The specification's name of the error that the agent answered; None if this is no such error."""
         ...

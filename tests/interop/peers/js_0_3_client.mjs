@@ -63,6 +63,13 @@ function eventOf(event) {
   return { kind: "artifact", artifact: artifactId, parts: parts.map(plainPart), append: event.append ?? false };
 }
 
+const configOf = ({ id, url, token, scheme, credentials }) => ({
+  id: id || undefined,
+  url,
+  token: token || undefined,
+  authentication: scheme ? { schemes: [scheme], credentials } : undefined,
+});
+
 const request = (say, wait) => ({
   message: {
     kind: "message",
@@ -73,7 +80,7 @@ const request = (say, wait) => ({
     parts: [{ text: say.text }, ...say.parts].map(sdkPart),
     metadata: say.metadata ?? undefined,
   },
-  configuration: { blocking: wait },
+  configuration: { blocking: wait, pushNotificationConfig: say.webhook ? configOf(say.webhook) : undefined },
 });
 
 const webhookOf = ({ taskId: task, pushNotificationConfig: { id, url, token, authentication } }) => ({
@@ -85,13 +92,13 @@ const webhookOf = ({ taskId: task, pushNotificationConfig: { id, url, token, aut
   credentials: authentication?.credentials ?? "",
 });
 
-async function push(client, verb, { task, id, url, token, scheme, credentials }) {
+async function push(client, verb, webhook) {
+  const { task, id } = webhook;
   const named = { id: task, pushNotificationConfigId: id };
   switch (verb) {
     case "create": {
-      const authentication = scheme ? { schemes: [scheme], credentials } : undefined;
-      const pushNotificationConfig = { id: id || undefined, url, token: token || undefined, authentication };
-      return [webhookOf(await client.setTaskPushNotificationConfig({ taskId: task, pushNotificationConfig }))];
+      const config = { taskId: task, pushNotificationConfig: configOf(webhook) };
+      return [webhookOf(await client.setTaskPushNotificationConfig(config))];
     }
     case "get":
       return [webhookOf(await client.getTaskPushNotificationConfig(named))];

@@ -59,6 +59,15 @@ function eventOf({ payload: { $case, value } }) {
   return { kind: "artifact", artifact: artifactId, parts: parts.map(plainPart), append: value.append };
 }
 
+const configOf = ({ task: taskId, id, url, token, scheme, credentials }) => ({
+  tenant: "",
+  taskId,
+  id,
+  url,
+  token,
+  authentication: scheme ? { scheme, credentials } : undefined,
+});
+
 const request = (say, wait) => ({
   tenant: say.tenant,
   metadata: undefined,
@@ -72,7 +81,11 @@ const request = (say, wait) => ({
     extensions: [],
     referenceTaskIds: [],
   },
-  configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: !wait },
+  configuration: {
+    acceptedOutputModes: [],
+    taskPushNotificationConfig: say.webhook ? configOf(say.webhook) : undefined,
+    returnImmediately: !wait,
+  },
 });
 
 const webhookOf = ({ taskId: task, id, url, token, authentication }) => ({
@@ -84,13 +97,12 @@ const webhookOf = ({ taskId: task, id, url, token, authentication }) => ({
   credentials: authentication?.credentials ?? "",
 });
 
-async function push(client, verb, { task: taskId, id, url, token, scheme, credentials }) {
+async function push(client, verb, webhook) {
+  const { task: taskId, id } = webhook;
   const named = { tenant: "", taskId, id };
   switch (verb) {
-    case "create": {
-      const authentication = scheme ? { scheme, credentials } : undefined;
-      return [webhookOf(await client.createTaskPushNotificationConfig({ ...named, url, token, authentication }))];
-    }
+    case "create":
+      return [webhookOf(await client.createTaskPushNotificationConfig(configOf(webhook)))];
     case "get":
       return [webhookOf(await client.getTaskPushNotificationConfig(named))];
     case "list": {

@@ -7,9 +7,10 @@ import { installed, sdk } from "./sdk.mjs";
 import { obey, serve } from "./serving.mjs";
 
 const { Role, TaskState } = await sdk(".");
-const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = await sdk("server");
+const { AgentEvent, DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } = await sdk("server");
 const { agentCardHandler, jsonRpcHandler, restHandler } = await sdk("server/express");
 const { A2AService, grpcService } = await sdk("server/grpc");
+const { createLegacyAwarePushNotificationSender } = await sdk("compat/v0_3/server");
 const { LegacyA2AService, legacyGrpcService } = await sdk("compat/v0_3/server/grpc");
 
 const textOf = (message) =>
@@ -100,13 +101,14 @@ const userBuilder = async () => ({ isAuthenticated: true, userName: "caller" });
 
 await serve(installed("express"), installed("@grpc/grpc-js"), (app, rpc, url, address) => {
   const extended = card("Interop, extended", url, address);
+  const webhooks = new InMemoryPushNotificationStore();
   const requestHandler = new DefaultRequestHandler(
     card("Interop", url, address),
     new InMemoryTaskStore(),
     new Obedient(),
     undefined,
-    undefined,
-    undefined,
+    webhooks,
+    createLegacyAwarePushNotificationSender(webhooks),
     extended,
   );
   const options = { requestHandler, userBuilder, legacyCompat: { enabled: true } };

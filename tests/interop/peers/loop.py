@@ -46,8 +46,9 @@ class Program:
     async def _answer(self, number: int, name: str, given: dict[str, Any]) -> None:
         try:
             if "say" in given:
-                task = given["say"]["task"]
-                given["say"] = Say(**{**given["say"], "task": Seen(**task) if task else None})
+                task, webhook = given["say"]["task"], given["say"]["webhook"]
+                said = {"task": Seen(**task) if task else None, "webhook": Webhook(**webhook) if webhook else None}
+                given["say"] = Say(**{**given["say"], **said})
             if "webhook" in given:
                 given["webhook"] = Webhook(**given["webhook"])
             if name in STREAMS:

@@ -1,7 +1,7 @@
 """The client of the official Python SDK's 0.3 line."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 import grpc
 import httpx
@@ -108,15 +108,14 @@ def message_of(say: Say) -> Message:
     )
 
 
-def config_of(webhook: Webhook) -> TaskPushNotificationConfig:
+def config_of(webhook: Webhook) -> PushNotificationConfig:
     how = PushNotificationAuthenticationInfo(schemes=[webhook.scheme], credentials=webhook.credentials)
-    inner = PushNotificationConfig(
+    return PushNotificationConfig(
         id=webhook.id or None,
         url=webhook.url,
         token=webhook.token or None,
         authentication=how if webhook.scheme else None,
     )
-    return TaskPushNotificationConfig(task_id=webhook.task, push_notification_config=inner)
 
 
 def webhook_of(config: TaskPushNotificationConfig) -> Webhook:
@@ -128,12 +127,16 @@ def webhook_of(config: TaskPushNotificationConfig) -> Webhook:
 class PythonZeroThree:
     """All calls but `page`: 0.3 lists no tasks. Of the verbs of `push` this client has `create` and `get`."""
 
-    def __init__(self, whole: Client, streaming: Client) -> None:
-        self._whole, self._streaming = whole, streaming
+    def __init__(self, made: Callable[..., Client]) -> None:
+        """`made` gives a client, `streaming` or not, with the webhooks that its messages take with them."""
+        self._made = made
+        self._whole, self._streaming = made(), made(streaming=True)
 
     async def send(self, say: Say, *, wait: bool = True) -> Seen:
         configuration = MessageSendConfiguration(blocking=wait)
-        answers = self._whole.send_message(message_of(say), configuration=configuration)
+        # Webhooks are taken from what the client is made with; one beside a message becomes a dict, and breaks.
+        whole = self._made(config_of(say.webhook)) if say.webhook else self._whole
+        answers = whole.send_message(message_of(say), configuration=configuration)
         async with aclosing(answers):
             return answer_of(await anext(answers))
 
@@ -155,7 +158,8 @@ class PythonZeroThree:
 
     async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
         if verb == "create":
-            return [webhook_of(await self._whole.set_task_callback(config_of(webhook)))]
+            config = TaskPushNotificationConfig(task_id=webhook.task, push_notification_config=config_of(webhook))
+            return [webhook_of(await self._whole.set_task_callback(config))]
         assert verb == "get", verb
         asked = GetTaskPushNotificationConfigParams(id=webhook.task, push_notification_config_id=webhook.id or None)
         return [webhook_of(await self._whole.get_task_callback(asked))]
@@ -177,24 +181,22 @@ class PythonZeroThree:
 async def opened(url: str, version: str, binding: str) -> AsyncIterator[PythonZeroThree]:
     """Clients that use this binding, or the one that they prefer; the card says where."""
     assert version in {"0.3", ""}
-    async with httpx.AsyncClient(timeout=30) as http:
+    async with httpx.AsyncClient(timeout=30) as http, AsyncExitStack() as stack:
         card = await A2ACardResolver(http, url).get_agent_card()
-        clients = [
-            ClientFactory(
-                ClientConfig(
-                    streaming=streaming,
-                    httpx_client=http,
-                    grpc_channel_factory=channels(url),
-                    supported_transports=[TransportProtocol(binding)] if binding else [],
-                )
-            ).create(card)
-            for streaming in (False, True)
-        ]
-        try:
-            yield PythonZeroThree(*clients)
-        finally:
-            for client in clients:
-                await client.close()
+
+        def made(*webhooks: PushNotificationConfig, streaming: bool = False) -> Client:
+            config = ClientConfig(
+                streaming=streaming,
+                httpx_client=http,
+                grpc_channel_factory=channels(url),
+                supported_transports=[TransportProtocol(binding)] if binding else [],
+                push_notification_configs=list(webhooks),
+            )
+            client = ClientFactory(config).create(card)
+            stack.push_async_callback(client.close)
+            return client
+
+        yield PythonZeroThree(made)
 
 
 if __name__ == "__main__":

@@ -91,6 +91,13 @@ def event_of(response: StreamResponse) -> Event:
     return Event("artifact", artifact=update.artifact.artifact_id, parts=parts, append=update.append)
 
 
+def config_of(webhook: Webhook) -> TaskPushNotificationConfig:
+    config = TaskPushNotificationConfig(task_id=webhook.task, id=webhook.id, url=webhook.url, token=webhook.token)
+    if webhook.scheme:
+        config.authentication.CopyFrom(AuthenticationInfo(scheme=webhook.scheme, credentials=webhook.credentials))
+    return config
+
+
 def webhook_of(config: TaskPushNotificationConfig) -> Webhook:
     how = config.authentication
     return Webhook(config.task_id, config.id, config.url, config.token, how.scheme, how.credentials)
@@ -105,7 +112,10 @@ def request(say: Say, *, wait: bool) -> SendMessageRequest:
         context_id=say.task.context if say.task else say.context,
         metadata=say.metadata,
     )
-    configuration = SendMessageConfiguration(return_immediately=not wait)
+    configuration = SendMessageConfiguration(
+        return_immediately=not wait,
+        task_push_notification_config=config_of(say.webhook) if say.webhook else None,
+    )
     return SendMessageRequest(message=message, configuration=configuration, tenant=say.tenant)
 
 
@@ -144,11 +154,7 @@ class PythonOne:
         name = {"task_id": webhook.task, "id": webhook.id}
         match verb:
             case "create":
-                how = AuthenticationInfo(scheme=webhook.scheme, credentials=webhook.credentials)
-                given = TaskPushNotificationConfig(**name, url=webhook.url, token=webhook.token)
-                if webhook.scheme:
-                    given.authentication.CopyFrom(how)
-                found = [await self._whole.create_task_push_notification_config(given)]
+                found = [await self._whole.create_task_push_notification_config(config_of(webhook))]
             case "get":
                 asked = GetTaskPushNotificationConfigRequest(**name)
                 found = [await self._whole.get_task_push_notification_config(asked)]

@@ -5,6 +5,9 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const QUESTION = "Up or down?";
 
+// The SDKs say of each webhook that it was called, on standard output, which nobody reads after its first line.
+console.info = console.error;
+
 // Does what the first word of the task's first message says; the latest message may answer a question. `work` has
 // `give`, `giveBack`, `show`, `ask`, `requireAuth`, `fail`, `reject`, `complete` and `cancelled`.
 export async function obey(work, first, latest) {
