@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from dragoman.errors import StoreUnavailable
 from dragoman.ports.push import Push, PushState
@@ -81,15 +81,10 @@ class Looking:
             except TimeoutError:
                 self._let_idle_go(loop.time() - IDLE)
             self._called.clear()
-            try:
-                await self._answer()
-                if loop.time() >= due or (self.more and self._hungry()):
-                    due = loop.time() + self._every
-                    await self.look()
-            except StoreUnavailable as error:
-                log.warning("the store does not say what is to be delivered: %s", error)
-            except Exception:
-                log.exception("a look for deliveries broke off")
+            await self._borne(self._answer)
+            if loop.time() >= due or (self.more and self._hungry()):
+                due = loop.time() + self._every
+                await self._borne(self.look)
             await asyncio.sleep(PAUSE)
 
     async def look(self) -> None:
@@ -108,15 +103,23 @@ class Looking:
                 return
         self.more = True
 
+    async def _borne(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except StoreUnavailable as error:
+            log.warning("the store does not say what is to be delivered: %s", error)
+        except Exception:
+            log.exception("a look for deliveries broke off")
+
     async def _answer(self) -> None:
         for _ in range(min(len(self._asked), AT_A_TIME)):
-            task_id = next(iter(self._asked))
+            # If it cannot be looked at now, it is found with all others.
+            del self._asked[task_id := next(iter(self._asked))]
             stored = await self._store.locate(task_id)
             if stored is not None:
                 self._lines.reading()
                 page = await self._store.page_pushes(task_id, stored.scope, after=0, limit=PAGE)
                 self._hand_on([push for push in page if push.state is PushState.LIVE])
-            del self._asked[task_id]
         if self._asked:
             self._called.set()
 

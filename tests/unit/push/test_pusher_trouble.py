@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from dragoman.errors import StoreUnavailable
+from dragoman.ports.bus import Hint
 from dragoman.ports.call import Scope
 from dragoman.ports.push import Push, PushMove, PushState
+from dragoman.ports.tasks import Entry, Stored
 from dragoman.ports.webhook import Undelivered
 from dragoman.push.options import PushOptions, Retry
 from dragoman.stores.memory import MemoryStore
@@ -194,3 +196,32 @@ async def test_a_slow_origin_with_much_to_do_does_not_take_the_place_of_others(
         await asyncio.sleep(1)
         assert stage.receivers.got(OTHER) == [TASK, "2 completed"]
         assert stage.pusher.state.known <= 2 * 5 + 2
+
+
+class Unreadable(MemoryStore):
+    """Tasks cannot be found by their ids alone."""
+
+    def __init__(self, trouble: Exception) -> None:
+        super().__init__(LoopClock())
+        self.trouble = trouble
+        self.asked = 0
+
+    async def locate(self, task_id: str) -> Stored | None:  # noqa: ARG002 -- whichever it is
+        self.asked += 1
+        raise self.trouble
+
+
+@played
+@pytest.mark.parametrize("trouble", [StoreUnavailable("damaged"), ValueError("surprising")])
+async def test_a_task_that_cannot_be_looked_at_does_not_keep_others_from_being_found(trouble: Exception) -> None:
+    store = Unreadable(trouble)
+    async with staged(store=store) as stage:
+        await stage.begin("t", HOOK)
+        await asyncio.sleep(1)
+        for _ in range(3):
+            await stage.happen("t", chunk("one"))
+        stage.pusher.dropped("t", "a")
+        stage.bus.publish(Hint("t", (Entry(seq=4, event=state(TaskState.WORKING)),)))
+        await asyncio.sleep(60)
+        assert stage.receivers.got(HOOK) == [TASK, "2 one", "3 one", "4 one"]
+        assert store.asked == 1
