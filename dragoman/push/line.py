@@ -93,8 +93,10 @@ class Line:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody has it in hand: it waits for something to happen to its task."""
-        return not self.waiting and self.timer is None and (self.job is None or self.job.done())
+        """Whether nobody has it in hand: it waits for something to happen to its task. Not so while nobody has heard yet
+        of the end of its last turn.
+        """
+        return not self.waiting and self.timer is None and self.job is None
 
     def hear(self, entries: Sequence[Entry], sizes: Sequence[int], now: float) -> None:
         """Takes what was committed just now, if it continues what the line has and there is space; without sizes it
