@@ -93,8 +93,8 @@ class Line:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody has it in hand: it waits for something to happen to its task. Not so while nobody has heard yet
-        of the end of its last turn.
+        """Whether nobody has it in hand: it waits for something to happen to its task. It does not while its last turn
+        has ended, and what follows from that is still to be done.
         """
         return not self.waiting and self.timer is None and self.job is None
 

@@ -119,9 +119,18 @@ class Looking:
             if stored is not None:
                 self._lines.reading()
                 page = await self._store.page_pushes(task_id, stored.scope, after=0, limit=PAGE)
-                self._hand_on([push for push in page if push.state is PushState.LIVE])
+                live = [push for push in page if push.state is PushState.LIVE]
+                self._hand_on([push for push in live if await self._is_ours(push)])
         if self._asked:
             self._called.set()
+
+    async def _is_ours(self, push: Push) -> bool:
+        """Whether this worker has it, or nobody alive: two that deliver to it would do so out of order."""
+        worker = self._worker()
+        if push.worker == worker:
+            return True
+        due = await self._store.due_pushes(worker, self._dead_after, after=push.n - 1, limit=1)
+        return bool(due) and due[0].n == push.n
 
     def _hand_on(self, page: "tuple[Push, ...] | list[Push]") -> None:
         for push in page:

@@ -30,6 +30,7 @@ from tests.simulation.loop import SeededLoop
 __all__ = [
     "ANYONE",
     "START",
+    "WORKER",
     "LoopClock",
     "Post",
     "Preparing",

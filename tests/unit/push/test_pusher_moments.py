@@ -11,7 +11,8 @@ from dragoman.ports.push import PushMove
 from dragoman.ports.tasks import Entry
 from dragoman.push.options import PushOptions, Retry
 from dragoman.stores.memory import MemoryStore
-from tests.unit.push.stage import ANYONE, START, LoopClock, chunk, played, staged
+from dragoman.types.task import TaskState
+from tests.unit.push.stage import ANYONE, START, WORKER, LoopClock, chunk, played, staged, state
 
 HOOK = "https://hook.example/a"
 TASK = "1 task working"
@@ -66,3 +67,22 @@ async def test_a_clock_that_was_wrong_puts_nothing_off_for_longer_than_anything_
     async with staged(PushOptions(retry=Retry(first=1.0, most=60.0)), store=store) as stage:
         await asyncio.sleep(90)
         assert [post.at - began for post in stage.receivers.posts] == [pytest.approx(at, abs=5.5)]
+
+
+@played
+@pytest.mark.parametrize(("alive", "posts"), [(True, []), (False, [TASK, "2 working"])], ids=["alive", "dead"])
+async def test_a_task_that_goes_on_is_delivered_for_its_owner_by_another_only_once_that_is_dead(
+    alive: bool,
+    posts: list[str],
+) -> None:
+    store = MemoryStore(LoopClock())
+    async with staged(store=store, worker="w-2") as stage:
+        await stage.begin("own", "https://other.example/a")
+        await stage.begin("t")
+        await store.put_push(stage.new("t", HOOK, cursor=0))
+        if alive:
+            await store.beat(WORKER)
+        await asyncio.sleep(1)
+        await stage.happen("t", state(TaskState.WORKING))
+        await asyncio.sleep(1)
+        assert stage.receivers.got(HOOK) == posts
