@@ -339,9 +339,9 @@ class Pusher:
 
     def _until_due(self, push: Push) -> float:
         """Seconds until the next attempt may be made."""
-        if push.not_before is None:
-            return 0.0
-        return max(0.0, (push.not_before - self._clock.now()).total_seconds())
+        wait = 0.0 if push.not_before is None else (push.not_before - self._clock.now()).total_seconds()
+        # Nothing is ever put off for longer than that: then the clock was put back.
+        return max(0.0, wait) if wait <= self._options.retry.most + FAR else 0.0
 
 
 def _goes_on(entries: Sequence[Entry]) -> bool:
