@@ -1,7 +1,7 @@
 """Processes that serve the agent: they die, are paused, and come back; and the way of callers to them."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from random import Random
 from typing import Any, TypeVar
@@ -10,6 +10,9 @@ from dragoman.engine.service import Service
 from dragoman.engine.world import Keeping, Limits, World
 from dragoman.errors import A2AError, StoreUnavailable
 from dragoman.ports.agent import AgentExecutor
+from dragoman.ports.push import Pushes
+from dragoman.ports.webhook import WebhookClient
+from dragoman.ports.world import Clock
 from dragoman.types.card import AgentCapabilities, AgentExtension
 from dragoman.types.reliable import RELIABLE
 from tests.simulation.loop import PROCESS, SeededLoop
@@ -19,7 +22,7 @@ from tests.simulation.world import LoopClock, SeededIds, Wire, WiredBus
 __all__ = ["Host", "Lost", "Surroundings", "context_of"]
 
 T = TypeVar("T")
-CAPABILITIES = AgentCapabilities(streaming=True, extensions=(AgentExtension(uri=RELIABLE),))
+CAPABILITIES = AgentCapabilities(streaming=True, push_notifications=True, extensions=(AgentExtension(uri=RELIABLE),))
 
 
 class Lost(Exception):
@@ -45,6 +48,10 @@ class Surroundings:
         self.pauses = 0
         self.view: type[StoreView] = StoreView
         self.bus: type[WiredBus] = WiredBus
+        self.pushes: Callable[[StoreView, WiredBus, Clock], Pushes] | None = None
+        """Makes what pushes in one process; None where nothing is pushed."""
+        self.client: Callable[[WebhookClient], WebhookClient] = lambda client: client
+        """Makes what a process calls webhooks by."""
 
 
 def context_of(process: str) -> Context:
@@ -78,14 +85,16 @@ class Host:
         view.crash, view.pause = self.die, self.pause
         self._bus = around.bus(around.wire)
         around.wire.join(self._bus, self.context)
+        clock = LoopClock(around.loop, around.random.choice((-7200.0, 0.0, 7200.0)) if around.skews else 0.0)
         world = World(
             store=view,
             bus=self._bus,
             agent=around.agent,
-            clock=LoopClock(around.loop, around.random.choice((-7200.0, 0.0, 7200.0)) if around.skews else 0.0),
+            clock=clock,
             ids=SeededIds(around.random),
             limits=Limits(max_running=around.slots),
             keeping=around.keeping,
+            pushes=None if around.pushes is None else around.pushes(view, self._bus, clock),
         )
         service = Service(world, CAPABILITIES)
         try:

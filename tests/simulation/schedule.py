@@ -7,19 +7,24 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
 from dragoman.engine.world import Keeping
 from dragoman.errors import A2AError
+from dragoman.ports.push import PushState
 from dragoman.types.task import TaskState
 from tests.faults.checker import Violation, violations
 from tests.faults.history import History, Kept
+from tests.faults.push.callers import Subscriber
+from tests.faults.push.checker import violations as undelivered
 from tests.simulation.agents import Effects, Remembered, executor, expected, text_of
 from tests.simulation.callers import Caller
 from tests.simulation.hosts import Host, Surroundings, context_of
 from tests.simulation.loop import Deadlock, SeededLoop
 from tests.simulation.store import Trouble
+from tests.simulation.webhooks import Webhooks, pushing, subscriber
 
 __all__ = ["Outcome", "Twin", "play"]
 
@@ -28,6 +33,8 @@ Twin = Callable[[Surroundings], None]
 
 SETTLING = 200.0
 """Seconds, once there is no more trouble, within which every task must have come to an end."""
+PUSHED = 0.3
+"""How often somebody has tasks pushed."""
 PROMPTLY = 5.0
 """Less than the time after which a reader asks the log without a hint."""
 
@@ -48,6 +55,7 @@ class Outcome(NamedTuple):
     answers: int
     erased: int
     pruned: int
+    deliveries: int
 
 
 class _Defects(logging.Handler):
@@ -82,6 +90,7 @@ def play(seed: int, twin: Twin | None = None) -> Outcome:
         found += [Violation("defect", "", defect) for defect in (*defects.found, *loop.broken)]
         found += violations(schedule.history)
         found += schedule.wrong_results()
+        found += schedule.wrong_deliveries()
         outcome = schedule.outcome(seed, found)
         _ended.append(loop)
         del schedule
@@ -97,6 +106,9 @@ class _Schedule:
         self.around.skews = random.random() < 0.3
         self.around.slots = random.choice((None, None, 1))
         self.around.keeping = Keeping(logs=random.choice((None, 3600.0, 4.0)))
+        self._webhooks = Webhooks(loop, random) if random.random() < PUSHED else None
+        if self._webhooks is not None:
+            self.around.pushes = partial(pushing, self._webhooks, self.around)
         if twin is not None:
             twin(self.around)
         self.around.store.trouble = Trouble(slow=0.5) if calm else _trouble(random)
@@ -104,9 +116,11 @@ class _Schedule:
         self._results: dict[str, dict[int, Remembered]] = defaultdict(lambda: defaultdict(Remembered))
         self._stops = not calm and random.random() < 0.3
         self.history = History(promptly=PROMPTLY if calm else None, erased=self.around.store.erased)
-        self._callers = [
+        self._callers: list[Caller | Subscriber] = [
             Caller(f"caller-{n}", self._hosts, random, self.history, calm=calm) for n in range(random.randint(1, 4))
         ]
+        if self._webhooks is not None:
+            self._callers.append(subscriber("subscriber", self._hosts, random, self._webhooks, self.around.store))
 
     async def run(self) -> None:
         """Plays it, and lets it come to rest."""
@@ -119,6 +133,8 @@ class _Schedule:
         await asyncio.gather(*living)
         self._stops = False
         around.store.trouble = Trouble()
+        if self._webhooks is not None:
+            self._webhooks.healed = True
         until = loop.time() + SETTLING
         while loop.time() < until and not await self._settled():  # noqa: ASYNC110 -- of virtual time, and there is nobody who would tell
             await asyncio.sleep(1.0)
@@ -126,6 +142,8 @@ class _Schedule:
         self.history.quiet = True
         self.history.kept = await around.store.kept()
         self.history.committed = around.store.committed
+        if self._webhooks is not None:
+            await self._webhooks.look(self.history.kept, around.store)
         for task_id, held in self.history.kept.items():
             for turn in range(1, len(held.task.history) + 1):
                 for memo in await around.store.inner.memos(task_id, turn):
@@ -139,7 +157,9 @@ class _Schedule:
 
     async def _settled(self) -> bool:
         kept = (await self.around.store.kept()).values()
-        return all(held.task.state.settled and not (held.waiting and held.task.state.terminal) for held in kept)
+        settled = all(held.task.state.settled and not (held.waiting and held.task.state.terminal) for held in kept)
+        live = await self.around.store.inner.read_pushes(PushState.LIVE, after=0, limit=1_000)
+        return settled and not any(push.behind or push.terminal for push in live)
 
     def outcome(self, seed: int, found: list[Violation]) -> Outcome:
         """What became of it, counted."""
@@ -159,7 +179,14 @@ class _Schedule:
             answers=len(history.answered),
             erased=len(history.erased),
             pruned=around.store.pruned,
+            deliveries=0 if self._webhooks is None else self._webhooks.history.deliveries,
         )
+
+    def wrong_deliveries(self) -> list[Violation]:
+        """What should have been pushed, and was not so."""
+        if self._webhooks is None or not self.history.quiet:
+            return []
+        return undelivered(self._webhooks.history)
 
     def wrong_results(self) -> list[Violation]:
         """Tasks that were completed, and not with what was asked for."""

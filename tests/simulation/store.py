@@ -152,8 +152,8 @@ class StoreView:
     async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart, key: Key | None = None) -> int:
         return await self._write(task_id, lambda: self._inner.post(task_id, scope, message, start, key))
 
-    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
-        await self._write(key.message_id, lambda: self._inner.answered(scope, key, answer))
+    async def answered(self, scope: Scope, key: Key, answer: Message, push: NewPush | None = None) -> None:
+        await self._write(key.message_id, lambda: self._inner.answered(scope, key, answer, push))
 
     async def beat(self, worker: str) -> None:
         await self._write("", lambda: self._inner.beat(worker))

@@ -6,7 +6,9 @@ import msgspec
 
 from dragoman.ports.bus import Subscription
 from dragoman.ports.call import Scope
+from dragoman.ports.push import NewPush
 from dragoman.ports.tasks import Commit, Entry, Key, NewTask, TurnStart
+from dragoman.ports.webhook import Answer, WebhookClient
 from dragoman.types.content import Message
 from tests.simulation.hosts import Surroundings
 from tests.simulation.schedule import Twin
@@ -77,7 +79,7 @@ class _Forgetful(StoreView):
 class _Answering(StoreView):
     """Keeps no answers: who asks again is answered again."""
 
-    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+    async def answered(self, scope: Scope, key: Key, answer: Message, push: NewPush | None = None) -> None:
         pass
 
 
@@ -89,6 +91,30 @@ class _Rash(StoreView):
             await super().commit(commit)
         else:
             self._writing = asyncio.ensure_future(super().commit(commit))
+
+
+class _Hasty:
+    """Says that something is delivered while it is on its way: the cursor moves before the answer."""
+
+    def __init__(self, client: WebhookClient) -> None:
+        self._client = client
+        self._posting: set[asyncio.Task[Answer]] = set()
+
+    async def check(self, url: str) -> None:
+        await self._client.check(url)
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+        posting = asyncio.ensure_future(self._client.post(url, headers, body))
+        self._posting.add(posting)
+        posting.add_done_callback(self._posted)
+        return Answer(200)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _posted(self, posting: "asyncio.Task[Answer]") -> None:
+        self._posting.discard(posting)
+        posting.exception()
 
 
 def _unfenced(around: Surroundings) -> None:
@@ -111,11 +137,16 @@ def _rash(around: Surroundings) -> None:
     around.view = _Rash
 
 
+def _hasty(around: Surroundings) -> None:
+    around.client = _Hasty
+
+
 TWINS: dict[str, tuple[Twin, set[str]]] = {
     "no fence": (_unfenced, {"epochs"}),
     "snapshot before registering": (_late, {"promptly"}),
     "no keys": (_forgetful, {"known again"}),
     "no answers kept": (_answering, {"same answer"}),
     "acknowledged before it is stored": (_rash, {"seen is stored"}),
+    "the cursor before the answer": (_hasty, {"arrived"}),
 }
 """Each with the invariants of which at least one must be found violated."""

@@ -37,7 +37,7 @@ __all__ = ["Calls", "Place", "Subscriber"]
 Broken = (TransportError, UnavailableError, TimeoutError)
 """After these the caller does not know what became of its call."""
 PATIENCE = 8.0
-CALL_LIMIT = 200
+CALL_LIMIT = 2_000
 """Attempts to have one call answered."""
 TALK = 40
 """How much each task says at least."""
