@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pybase64
 
 from dragoman.auth.kept import Kept
-from dragoman.auth.passwords import check_form, hash_password, is_password
+from dragoman.auth.passwords import check_form, is_password
 from dragoman.auth.scheme import Scheme, challenge, unauthenticated
 from dragoman.errors import ConfigurationError, UnauthenticatedError, UnavailableError
 from dragoman.ports.auth import Credentials
@@ -19,7 +19,8 @@ __all__ = ["Basic"]
 REMEMBERED = 1024
 LIFETIME = 300.0
 """Seconds for which a password that was right need not be hashed again."""
-AT_ONCE = 2
+AT_ONCE = 1
+"""Passwords that are hashed at a time, so that those who guess get one core at most."""
 WAITING = 64
 """Passwords that wait to be hashed; callers beyond are told to come back."""
 LONGEST = 1024
@@ -51,7 +52,6 @@ class Basic(Scheme):
         self._right: Kept[str] = Kept(REMEMBERED)
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
-        self._nobody = ""
         for user, stored in users.items():
             self.put(user, stored)
 
@@ -67,7 +67,7 @@ class Basic(Scheme):
 
     async def known(self, credentials: Credentials) -> Principal:
         given = _read(credentials.authorization("Basic"))
-        if given is None:
+        if given is None or not self._users:
             raise self._refusal()
         user, password = given
         stored = self._users.get(user)
@@ -81,15 +81,14 @@ class Basic(Scheme):
         return Principal(user, self.name)
 
     async def _checked(self, password: str, stored: str | None) -> bool:
-        """Whether the password is right. For nobody's it takes as long, so that names cannot be told from the time."""
+        """Whether the password is right. Nobody's is held to somebody's, so that time tells no names."""
         if self._waiting >= WAITING:
             raise UnavailableError
         self._waiting += 1
         try:
             async with self._turns:
-                if not self._nobody:
-                    self._nobody = await asyncio.to_thread(hash_password, "")
-                return await asyncio.to_thread(is_password, password, stored or self._nobody) and stored is not None
+                held_to = stored or next(iter(self._users.values()))
+                return await asyncio.to_thread(is_password, password, held_to) and stored is not None
         finally:
             self._waiting -= 1
 

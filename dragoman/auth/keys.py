@@ -88,7 +88,7 @@ class PublishedKeys:
         self._turn = asyncio.Lock()
 
     async def keys(self, wanted: str = "") -> tuple[PublicKeys, int]:
-        if self._is_due(wanted) and (self._keys is None or not self._turn.locked()):
+        if self._keys is None or (self._is_due(wanted) and not self._turn.locked()):
             async with self._turn:
                 if self._is_due(wanted):
                     await self._renew()

@@ -12,7 +12,7 @@ from dragoman.errors import ConfigurationError
 __all__ = ["check_form", "hash_password", "is_password"]
 
 _LOG_N, _R, _P = 15, 8, 3
-"""32 MiB and some 200 ms each."""
+"""32 MiB and a third of a second each."""
 _MOST_MEMORY = 256 * 1024 * 1024
 _SALT_BYTES = 16
 _FORM = re.compile(
