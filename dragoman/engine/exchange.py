@@ -136,11 +136,14 @@ class Exchange:
         if not assignment.direct:
             return await self._begin(assignment.skill, request, context, key)
         answering = partial(self._answer, assignment.skill, request, context)
-        answer = await (
-            answering() if key is None else self._recognition.answered(context.scope(request.tenant), key, answering)
-        )
-        if (push := self._push(request, context, "")) is not None:
-            await self._put(msgspec.structs.replace(push, answer=answer))
+        push = self._push(request, context, "")
+        if key is None:
+            answer = await answering()
+            if push is not None:
+                await self._put(msgspec.structs.replace(push, answer=answer))
+            return answer
+        answer = await self._recognition.answered(context.scope(request.tenant), key, answering, push)
+        self._stored(push)
         return answer
 
     async def _again(self, known: Duplicate, scope: Scope) -> Accepted | Message | None:
@@ -184,8 +187,7 @@ class Exchange:
             attempt=1 if worker else 0,
         )
         await self.runs.admitted(stored, world.store.create(new), references=references)
-        if push is not None and world.pushes is not None:
-            world.pushes.stored(push)
+        self._stored(push)
         return Accepted(self.runs, stored, ((), references))
 
     async def _answer(self, skill: str, request: SendMessageRequest, context: CallContext) -> Message:
@@ -201,12 +203,15 @@ class Exchange:
 
     async def _follow_up(self, request: SendMessageRequest, context: CallContext, key: Key | None) -> Accepted:
         scope = context.scope(request.tenant)
+        push: NewPush | None = None
         while True:
             stored = await self._addressee(request.message, scope, key)
             message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
             if not stored.task.state.interrupted:
                 self._world.agent.check(stored.skill, message)
-            if (push := self._push(request, context, stored.task.id)) is not None:
+            if push is None and (push := self._push(request, context, stored.task.id)) is not None:
+                if key is not None and (known := await self._world.store.known(scope, key.message_id)) is not None:
+                    raise known
                 # First, since nothing may come between an answer that is stored and its run. What the message brings
                 # about is after the last event that was there before it.
                 await self._put(msgspec.structs.replace(push, cursor=stored.seq))
@@ -274,6 +279,11 @@ class Exchange:
     async def _put(self, push: NewPush) -> None:
         assert self._world.pushes is not None
         await self._world.pushes.put(push)
+
+    def _stored(self, push: NewPush | None) -> None:
+        """It was stored together with what it came with, if there is one."""
+        if push is not None and self._world.pushes is not None:
+            self._world.pushes.stored(push)
 
 
 def _begun(worker: str) -> TaskState:

@@ -15,6 +15,7 @@ from dragoman.core.sameness import digest_of
 from dragoman.engine.world import World
 from dragoman.errors import FieldViolation, InvalidParamsError
 from dragoman.ports.call import CallContext, Scope
+from dragoman.ports.push import NewPush
 from dragoman.ports.tasks import Key
 from dragoman.types.content import Message
 from dragoman.types.reliable import RELIABLE
@@ -53,9 +54,12 @@ class Recognition:
             )
         return msgspec.structs.replace(key, message_id=f"{key.message_id} {key.digest}")
 
-    async def answered(self, scope: Scope, key: Key, answer: Callable[[], Awaitable[Message]]) -> Message:
-        """The direct answer to a message with this key, kept. Who asks for the same meanwhile waits for it; if there is
-        none in the end, the next in the row has the agent try again.
+    async def answered(
+        self, scope: Scope, key: Key, answer: Callable[[], Awaitable[Message]], push: NewPush | None
+    ) -> Message:
+        """The direct answer to a message with this key, kept together with the configuration that is to deliver it.
+        Who asks for the same meanwhile waits for it; if there is none in the end, the next in the row has the agent try
+        again.
 
         Raises:
             Duplicate: the key is known.
@@ -66,5 +70,6 @@ class Recognition:
             if known is not None:
                 raise known
             message = await answer()
-            await self._world.store.answered(scope, key, message)
+            delivering = None if push is None else msgspec.structs.replace(push, answer=message)
+            await self._world.store.answered(scope, key, message, delivering)
             return message

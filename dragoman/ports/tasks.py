@@ -254,11 +254,13 @@ class TaskStore(Protocol):
         """What this turn remembers, in the order in which keys were first written."""
         ...
 
-    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
-        """Keeps the direct answer to a request that made no task.
+    async def answered(self, scope: Scope, key: Key, answer: Message, push: NewPush | None = None) -> None:
+        """Keeps the direct answer to a request that made no task, and the configuration that delivers it, both or
+        neither.
 
         Raises:
             Duplicate: the key is known; nothing is stored.
+            ValueError: the configuration is of a task.
         """
         ...
 

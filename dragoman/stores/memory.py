@@ -12,7 +12,7 @@ from dragoman.ports.world import Clock
 from dragoman.stores.clock import WallClock
 from dragoman.stores.held import Held, checked_status
 from dragoman.stores.keys import Keys
-from dragoman.stores.pushes import Pushes, brought, checked
+from dragoman.stores.pushes import Pushes, brought, checked, delivering
 from dragoman.stores.record import check
 from dragoman.stores.shelf import Shelf
 from dragoman.types.content import Message
@@ -146,11 +146,14 @@ class MemoryStore:
         held = self._tasks.get(task_id)
         return () if held is None else held.remembered(turn)
 
-    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
+    async def answered(self, scope: Scope, key: Key, answer: Message, push: NewPush | None = None) -> None:
         self._check_open()
         check(answer)
+        answering = None if push is None else delivering(answer, push)
         self._keys.check(scope, key, self._clock.now())
         self._keys.put(scope, key, "", answer)
+        if answering is not None:
+            self._pushes.put(answering, self._clock.now())
 
     async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
         self._check_open()

@@ -13,8 +13,9 @@ from dragoman.ports.push import DeadLetter, NewPush, Push, PushMove, PushState
 from dragoman.ports.tasks import NewTask
 from dragoman.stores.held import Held
 from dragoman.stores.record import check
+from dragoman.types.content import Message
 
-__all__ = ["Pushes", "begun", "brought", "checked", "moved", "replaced"]
+__all__ = ["Pushes", "begun", "brought", "checked", "delivering", "moved", "replaced"]
 
 
 def checked(new: NewPush) -> NewPush:
@@ -37,6 +38,17 @@ def brought(new: NewTask, push: NewPush) -> NewPush:
     """
     if (push.task_id, push.scope) != (new.task.id, new.scope):
         raise ValueError("A new task brings a configuration of its own")
+    return checked(push)
+
+
+def delivering(answer: Message, push: NewPush) -> NewPush:
+    """The configuration that comes with a direct answer.
+
+    Raises:
+        ValueError, TypeError: it is one of a task, or delivers another answer, or cannot be stored.
+    """
+    if push.answer != answer:
+        raise ValueError("A direct answer brings a configuration that delivers it")
     return checked(push)
 
 

@@ -293,6 +293,21 @@ class ConfigurationContract:
             with refused(Fenced):
                 await store.move_push(PushMove(n=n, epoch=1, cursor=0))
 
+    async def test_a_direct_answer_is_kept_with_the_configuration_that_delivers_it_or_not_at_all(
+        self, store: Store
+    ) -> None:
+        await store.answered(ANYONE, Key("m", "d", FUTURE), ANSWER, direct())
+        (push,) = await store.due_pushes("one", 1000, after=0, limit=9)
+        assert (push.answer, push.state) == (ANSWER, PushState.LIVE)
+        with refused(Duplicate):
+            await store.answered(ANYONE, Key("m", "d", FUTURE), ANSWER, direct("again"))
+        story = await Narrator(store).begun()
+        for wrong in (configuration(story), msgspec.structs.replace(direct(), answer=story.new.task.history[0])):
+            with refused(ValueError):
+                await store.answered(ANYONE, Key("other", "d", FUTURE), ANSWER, wrong)
+        assert await store.known(ANYONE, "other") is None
+        assert await store.read_pushes(PushState.LIVE, after=0, limit=9) == (push,)
+
     async def test_direct_answers_go_when_all_of_their_principal_is_erased(self, store: Store) -> None:
         story = await Narrator(store).begun(scope=Scope("t", "p"))
         puts = [await store.put_push(direct(scope=Scope(tenant, name))) for tenant in "st" for name in "pq"]

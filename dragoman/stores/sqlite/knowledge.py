@@ -7,12 +7,14 @@ from typing import cast
 from dragoman.core.views import to_microseconds
 from dragoman.errors import Duplicate
 from dragoman.ports.call import Scope
+from dragoman.ports.push import NewPush
 from dragoman.ports.tasks import Key
+from dragoman.stores.pushes import delivering
 from dragoman.stores.record import decode_message, encode
 from dragoman.stores.sqlite.bulk import TERMINAL
 from dragoman.stores.sqlite.cache import Cache
 from dragoman.stores.sqlite.heads import Heads
-from dragoman.stores.sqlite.push_changes import remove_answers
+from dragoman.stores.sqlite.push_changes import Put, remove_answers
 from dragoman.stores.sqlite.wave import Wave
 from dragoman.types.content import Message
 
@@ -85,14 +87,17 @@ class _Aside:
 
 
 class Answered(_Aside):
-    def __init__(self, scope: Scope, key: Key, answer: Message, now: datetime) -> None:
+    def __init__(self, scope: Scope, key: Key, answer: Message, push: NewPush | None, now: datetime) -> None:
         self._scope = scope
         self._key = key
         self._answer = encode(answer)
+        self._put = None if push is None else Put(delivering(answer, push), now)
         self._now = now
 
     def plan(self, heads: Heads, wave: Wave) -> None:
         claim(heads, wave, self._scope, self._key, self._now, task_id="", answer=self._answer)
+        if self._put is not None:
+            self._put.plan(heads, wave)
 
 
 class Beat(_Aside):

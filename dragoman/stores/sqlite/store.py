@@ -105,8 +105,8 @@ class SqliteStore:
         held = await self._held(task_id)
         return () if held is None else held.remembered(turn)
 
-    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
-        await self._write(knowledge.Answered(scope, key, answer, self._clock.now()))
+    async def answered(self, scope: Scope, key: Key, answer: Message, push: NewPush | None = None) -> None:
+        await self._write(knowledge.Answered(scope, key, answer, push, self._clock.now()))
 
     async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
         return await self._read(knowledge.find, scope, message_id, self._clock.now())

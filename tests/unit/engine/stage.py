@@ -16,6 +16,7 @@ from dragoman.operations import Operation
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.bus import EventBus
 from dragoman.ports.call import CallContext, Scope
+from dragoman.ports.push import NewPush
 from dragoman.ports.tasks import (
     Commit,
     Entry,
@@ -136,8 +137,8 @@ class WatchedStore:
     async def post(self, task_id: str, scope: Scope, message: Message, start: TurnStart, key: Key | None = None) -> int:
         return await self.inner.post(task_id, scope, message, start, key)
 
-    async def answered(self, scope: Scope, key: Key, answer: Message) -> None:
-        await self.inner.answered(scope, key, answer)
+    async def answered(self, scope: Scope, key: Key, answer: Message, push: NewPush | None = None) -> None:
+        await self.inner.answered(scope, key, answer, push)
 
     async def known(self, scope: Scope, message_id: str) -> Duplicate | None:
         return await self.inner.known(scope, message_id)

@@ -9,6 +9,7 @@ import pytest
 from dragoman.buses.memory import MemoryBus
 from dragoman.engine.service import Service
 from dragoman.errors import (
+    Fenced,
     InvalidParamsError,
     PushNotificationNotSupportedError,
     StoreUnavailable,
@@ -18,7 +19,7 @@ from dragoman.errors import (
 from dragoman.operations import CREATE_PUSH_CONFIG, SEND_MESSAGE
 from dragoman.ports.call import CallContext, Scope
 from dragoman.ports.push import NewPush
-from dragoman.ports.tasks import Selector
+from dragoman.ports.tasks import Commit, Selector
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import RunOver, ScriptedAgent
 from dragoman.types.card import AgentCapabilities, AgentExtension
@@ -71,7 +72,8 @@ class Pushes:
 
     def stored(self, new: NewPush) -> None:
         self.done.append("stored")
-        assert self._stage.store.created[-1].push == new
+        if new.task_id:
+            assert self._stage.store.created[-1].push == new
         self.kept.append(new)
 
     def erased(self, task_ids: Sequence[str]) -> None:
@@ -92,7 +94,8 @@ class Pushing:
 
     def __init__(self, agent: ScriptedAgent) -> None:
         self.agent = agent
-        self.stage = Stage(MemoryStore(), agent, MemoryBus(), QUICK, KEPT)
+        self.store = MemoryStore()
+        self.stage = Stage(self.store, agent, MemoryBus(), QUICK, KEPT)
         self.pushes = Pushes(self.stage)
         self.service = Service(msgspec.structs.replace(self.stage.world, pushes=self.pushes), CAPABILITIES)
 
@@ -151,11 +154,47 @@ async def test_a_direct_answer_is_stored_with_the_configuration_that_waits_for_i
     pushing: Pushing, agent: ScriptedAgent
 ) -> None:
     agent.direct = message("yes")
-    for context in (NAMED, CallContext()):
-        answer = await pushing.send(context=context)
-        push = pushing.pushes.kept.pop()
-        assert (push.task_id, push.answer, push.cursor) == ("", answer, None)
-    assert pushing.pushes.done == [("check", "", 0), "put"] * 2
+    answer = await pushing.send(context=CallContext())
+    push = pushing.pushes.kept.pop()
+    assert (push.task_id, push.answer, push.cursor) == ("", answer, None)
+    assert pushing.pushes.done == [("check", "", 0), "put"]
+
+
+async def test_a_direct_answer_that_is_known_again_is_stored_together_with_its_configuration(
+    pushing: Pushing, agent: ScriptedAgent
+) -> None:
+    agent.direct = message("yes")
+    answer = await pushing.send()
+    assert pushing.pushes.done == [("check", "", 0), "stored"]
+    push = await pushing.store.get_push("", ANYONE, CONFIG.id)
+    assert push is not None
+    assert push.answer == answer
+
+
+@bounded
+async def test_a_message_that_comes_again_to_a_task_at_work_sets_no_second_configuration(
+    pushing: Pushing, agent: ScriptedAgent
+) -> None:
+    task = await pushing.service.send_message(send("one", immediately=True), NAMED)
+    assert isinstance(task, Task)
+    run = await agent.run()
+    for _ in range(2):
+        await pushing.send("two", task_id=task.id)
+    assert len(pushing.pushes.kept) == 1
+    await run.end(TaskState.FAILED, "no")
+
+
+async def test_a_message_that_loses_a_race_sets_its_configuration_once(pushing: Pushing, agent: ScriptedAgent) -> None:
+    task = await pushing.parked()
+
+    async def lose(_: Commit) -> None:
+        pushing.stage.store.before_commit = None
+        raise Fenced
+
+    pushing.stage.store.before_commit = lose
+    await pushing.send("red", task_id=task.id)
+    assert len(pushing.pushes.kept) == 1
+    await (await agent.run()).end()
 
 
 async def test_what_is_refused_leaves_nothing_behind(pushing: Pushing, agent: ScriptedAgent) -> None:
