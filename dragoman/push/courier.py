@@ -8,6 +8,7 @@ from datetime import timedelta
 import msgspec
 
 from dragoman.core.weight import weight
+from dragoman.errors import Fenced
 from dragoman.ports.push import Push, PushMove, PushState
 from dragoman.ports.store import Store
 from dragoman.ports.tasks import Entry, Stored
@@ -174,7 +175,12 @@ class Courier:
         return None
 
     async def _without_log(self, line: Line) -> _Item | None:
-        """The task as it is stands in for what the log does not have any more."""
+        """The task as it is stands in for what the log does not have any more. It has it while a live configuration is
+        behind, so most likely another has delivered this, or the configuration is gone.
+        """
+        held, now = _of(line), await self._store.get_push(line.task_id, line.scope, line.config_id)
+        if now is None or now.epoch != held.epoch:
+            raise Fenced(f"Configuration {held.n} is in another epoch than {held.epoch}, or gone")
         stored = await self._task(line)
         if stored is None:
             return None

@@ -52,7 +52,7 @@ class Webhooks:
         self._away = random.choice((0.0, 20.0))
         self.retry = Retry(first=0.5, most=random.choice((4.0, 15.0)))
         self.healed = False
-        self.history = History()
+        self.history = History(rivals=True)
 
     async def check(self, url: str) -> None:
         """All may be called."""

@@ -59,7 +59,8 @@ def _arrived(history: History, path: str, registration: Registration) -> Iterato
 
 def _order(history: History, path: str, registration: Registration) -> Iterator[str]:
     """What arrives for the first time comes in order, each after the one before it was accepted. Of whole tasks the one
-    that was not accepted may be followed by a newer one.
+    that was not accepted may be followed by a newer one; and where there are rivals, who was paused may send one that
+    nobody has seen yet, since no two of them need send the same.
     """
     accepted: dict[int, int] = {}
     first: dict[int, int] = {}
@@ -73,7 +74,7 @@ def _order(history: History, path: str, registration: Registration) -> Iterator[
         if before is None:
             if not registration.after < number or (not whole and number > registration.by + 1):
                 yield f"{number} came first, of a configuration made between {registration.after} and {registration.by}"
-        elif number < before or (not whole and number != before + 1):
+        elif (number < before and not (whole and history.rivals)) or (not whole and number != before + 1):
             yield f"{number} came after {before}"
         elif not whole and not accepted.get(before, order) < order:
             yield f"{number} came before {before} was accepted"

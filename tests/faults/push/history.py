@@ -87,6 +87,8 @@ class History:
     """By the path of the URL, in order."""
     strays: list[str] = field(default_factory=list[str])
     """What reached those whom nobody was to call."""
+    rivals: bool = False
+    """Whether several processes deliver, of which one that was paused may go on with what another has taken over."""
     kept: dict[str, Kept] = field(default_factory=dict[str, Kept])
     """Tasks as the store holds them."""
     states: dict[tuple[str, str], PushState] = field(default_factory=dict[tuple[str, str], PushState])

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_everything_arrives_in_order_however_often_the_pusher_is_killed_and_receivers_fail() -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "scripts.push_faults", "--kills", "6", "--away", "3", "--no-twins"],
+        [sys.executable, "-m", "scripts.push_faults", "--kills", "5", "--away", "2", "--no-twins"],
         cwd=ROOT,
         capture_output=True,
         text=True,

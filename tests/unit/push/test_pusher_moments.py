@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dragoman.ports.bus import Hint
-from dragoman.ports.push import PushMove
+from dragoman.ports.push import PushMove, PushState
 from dragoman.ports.tasks import Entry
 from dragoman.push.options import PushOptions, Retry
 from dragoman.stores.memory import MemoryStore
@@ -86,3 +86,20 @@ async def test_a_task_that_goes_on_is_delivered_for_its_owner_by_another_only_on
         await stage.happen("t", state(TaskState.WORKING))
         await asyncio.sleep(1)
         assert stage.receivers.got(HOOK) == posts
+
+
+@played
+async def test_what_another_has_delivered_to_its_end_is_not_told_again_as_a_whole_once_its_log_is_gone() -> None:
+    store = MemoryStore(LoopClock())
+    async with staged(store=store) as stage:
+        stage.receivers.say(HOOK, 200, 500)
+        await stage.begin("t", HOOK)
+        await stage.happen("t", chunk("one"))
+        await asyncio.sleep(0.1)
+        await stage.happen("t", state(TaskState.COMPLETED), hint=False)
+        push = await stage.push("t", "a")
+        await store.move_push(PushMove(n=push.n, epoch=1, cursor=2, claim=True, worker="w-2"))
+        await store.move_push(PushMove(n=push.n, epoch=2, cursor=3, state=PushState.ENDED))
+        assert await store.prune(logs_after=0.0, tasks_after=None, limit=10) > 0
+        await asyncio.sleep(10)
+        assert stage.receivers.got(HOOK) == [TASK, "2 one"]
