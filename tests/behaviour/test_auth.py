@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.auth import ApiKey, Basic, Bearer, OwnScheme, Principal
 from dragoman.dialects.base import HttpRequest
+from dragoman.hosts.run import Serving
 from dragoman.types.card import HTTPAuthSecurityScheme
 from tests.behaviour.agents import echo, obedient
 from tests.behaviour.callers import ATTEMPTS, PASSWORDS, SECRETS, Attempt, basic, keyed, schemes
@@ -28,7 +29,8 @@ PARAMS: dict[str, dict[str, Any]] = {
 }
 
 
-@requirement("R-7.4-01", "R-7.4-02", "R-7.4-03", "R-13.3-02", "R-13.4-08")
+@requirement("R-7.4-01", "R-7.4-02", "R-7.4-03", "R-13.3-02", "R-13.4-08", "R-14.1-05", "R-5.1-04")
+@requirement("R-3.3.2-03", "R-3.3.2-04", "R-3.3.2-05", "R-3.3.2-06", "R-3.3.2-07")
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=str)
 async def test_who_is_let_in_and_what_the_others_are_told(
     serve: Serve, cell: Cell, attempt: Attempt, caplog: pytest.LogCaptureFixture
@@ -45,11 +47,12 @@ async def test_who_is_let_in_and_what_the_others_are_told(
         with refused(attempt.reason) as caught:
             await wire.send("hello", **how)
         assert caught.value.reply.headers["www-authenticate"] == attempt.challenge
+        assert ("call" in caught.value.text) == (attempt.reason == "PERMISSION_DENIED")
         assert [secret for secret in SECRETS if secret in caught.value.told] == []
     assert [secret for secret in SECRETS if secret in caplog.text] == []
 
 
-@requirement("R-7.4-01", "R-13.1-02", "R-13.3-01", "R-13.3-06")
+@requirement("R-7.4-01", "R-13.1-02", "R-13.3-01", "R-13.3-06", "R-14.3-05")
 @pytest.mark.parametrize("operation", ROUTES)
 async def test_no_operation_is_open(serve: Serve, cell: Cell, operation: str) -> None:
     if operation == "ListTasks" and cell in NO_LISTS.cells:
@@ -99,6 +102,7 @@ async def test_any_alternative_is_enough_and_all_of_it_is_needed(serve: Serve) -
         assert ("ApiKey" in told, "Basic" in told) == ("x-api-key" not in lacking, "authorization" not in lacking)
 
 
+@requirement("R-4.5-01")
 async def test_the_card_says_what_is_held_to_in_the_shape_of_both_lines(started: Start) -> None:
     card = await card_of(await started(echo(auth=COMBINED).asgi()))
     assert card["securityRequirements"] == [
@@ -206,3 +210,28 @@ async def test_a_custom_binding_is_behind_the_same_door(started: Start) -> None:
     scope: dict[str, Any] = {"type": "websocket", "path": "/plain", "raw_path": b"/plain", "root_path": ""}
     await app({**scope, "headers": [], "query_string": b""}, receive, send)
     assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+@pytest.mark.parametrize(
+    ("auth", "url", "told_and_warned"),
+    [
+        (None, "http://127.0.0.1:9999", (True, False)),
+        (None, "http://[::1]:9999", (True, False)),
+        (None, "http://0.0.0.0:9999", (True, True)),
+        (ApiKey({}), "http://0.0.0.0:9999", (False, False)),
+    ],
+)
+def test_an_agent_that_asks_nobody_says_so_at_its_start(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    auth: Any,
+    url: str,
+    told_and_warned: tuple[bool, bool],
+) -> None:
+    def run(serving: Serving, *_: object) -> None:
+        serving.ready(url)
+
+    monkeypatch.setattr("dragoman.hosts.run.run", run)
+    lines: list[str] = []
+    echo(auth=auth).run(announce=lines.append)
+    assert (any("one anonymous scope" in line for line in lines), "no auth=" in caplog.text) == told_and_warned

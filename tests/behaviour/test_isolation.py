@@ -89,7 +89,7 @@ async def test_a_message_reaches_no_task_of_somebody_else(serve: Serve, operatio
     assert await wire.get(task["id"], headers=ALICE) == task
 
 
-@requirement("R-13.1-01", "R-13.1-03", "R-13.1-04", "R-13.1-05")
+@requirement("R-13.1-01", "R-13.1-03", "R-13.1-04", "R-13.1-05", "R-3.1.4-05", "R-3.1.4-08")
 @without(NO_LISTS, LISTS_SAY_LITTLE)
 async def test_lists_and_their_totals_hold_only_what_is_the_callers(serve: Serve, store: str) -> None:
     wire = await serve(ours(store))

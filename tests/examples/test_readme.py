@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 
 def test_the_first_agent_is_the_example_letter_by_letter() -> None:
     assert BLOCKS[0] == (ROOT / "examples" / "echo.py").read_text("utf-8")
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
 
 
 async def test_the_caller_gets_what_the_comments_say(echo: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +60,7 @@ def test_webhooks_are_as_it_says() -> None:
     names: dict[str, Any] = {"Agent": Agent, "PushOptions": PushOptions}
     exec(BLOCKS[4], names)
     assert names["agent"].card.capabilities.push_notifications
-    said = README[README.index("## Webhooks") : README.index("## In your own application")]
+    said = README[README.index("## Webhooks") : README.index("## Authentication")]
     options = PushOptions()
     for words, value in (
         ("over https at 443 and 8443", options.ports == (443, 8443)),
@@ -69,6 +70,12 @@ def test_webhooks_are_as_it_says() -> None:
     ):
         assert words in said, words
         assert value, words
+
+
+def test_callers_are_known_as_it_says() -> None:
+    names: dict[str, Any] = {"Agent": Agent, "os": SimpleNamespace(environ={"NIGHTLY_KEY": "a-key-for-the-nights"})}
+    exec(BLOCKS[5], names)
+    assert names["agent"].card.security_requirements == ({"bearer": ()}, {"apiKey": ()})
 
 
 def handlers() -> dict[str, Any]:
