@@ -8,7 +8,7 @@ __all__ = ["absent", "expected"]
 
 _COUNTED = "".join(f"{number} " for number in range(1, 21))
 
-_PUSHED: Facts = {"authorizations": ["Bearer secret"], "tasks": True, "text": "1 2 3 "}
+_PUSHED: Facts = {"authorizations": ["Bearer secret"], "tasks": True, "text": "1 2 3 ", "state": "completed"}
 _TYPES = {"1.0": "application/a2a+json", "0.3": "application/json"}
 
 _EVERYWHERE: dict[str, Facts] = {

@@ -1,7 +1,9 @@
 """Our client as a `Caller`."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 from uuid import uuid4
 
 from msgspec import UNSET
@@ -9,6 +11,7 @@ from msgspec import UNSET
 from dragoman import connect
 from dragoman import types as t
 from dragoman.client import Client
+from dragoman.dialects.push import read_push
 from dragoman.errors import A2AError
 from dragoman.types.requests import SendMessageConfiguration
 from tests.interop.words import Event, Page, Part, Say, Seen, Webhook
@@ -143,6 +146,9 @@ class OurClient:
                 )
                 found = []
         return [_webhook(config) for config in found]
+
+    async def read(self, body: dict[str, Any]) -> Event:
+        return _event(read_push(json.dumps(body).encode(), ""))
 
     async def extended_card(self) -> str:
         return (await self._client.get_extended_agent_card()).name

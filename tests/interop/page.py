@@ -24,8 +24,9 @@ _HEAD = """\
 What `make interop` found; a test holds this page to every run. Each official SDK runs in a process and an environment
 of its own, as client of our server and as server of our client. Every cell goes through the same scenario and is held
 to the same expectation. A column is a release of an SDK in one protocol version; the three signs of a cell stand for
-JSON-RPC, HTTP+JSON and gRPC, in this order. Beside that, every client calls our server over TLS, and every client and
-server find a way to talk when nobody asks for a version or a binding.
+JSON-RPC, HTTP+JSON and gRPC, in this order. What is posted to a webhook is read by the SDK of the client that has set
+it. Beside that, every client calls our server over TLS, every server pushes to the receiver of our client, and every
+client and server find a way to talk when nobody asks for a version or a binding.
 
 ✓ what is seen is what is expected · - the protocol version has no such thing · a number: the limit below explains it
 """

@@ -57,6 +57,9 @@ class PeerProgram:
     async def push(self, verb: str, webhook: Webhook) -> list[Webhook]:
         return [Webhook(**each) for each in await self._call("push", verb=verb, webhook=asdict(webhook))]
 
+    async def read(self, body: dict[str, Any]) -> Event:
+        return _event(await self._call("read", body=body))
+
     def stream(self, say: Say) -> AsyncGenerator[Event, None]:
         return self._events("stream", say=asdict(say))
 
@@ -78,9 +81,7 @@ class PeerProgram:
         ended = False
         try:
             while "event" in (answer := await self._answers[number].get()):
-                event: dict[str, Any] = answer["event"]
-                seen = event.pop("seen", None)
-                yield Event(seen=Seen(**seen) if seen else None, **event)
+                yield _event(answer["event"])
             ended = True
             _result(answer)
         finally:
@@ -105,6 +106,11 @@ class PeerProgram:
                 self._answers[answer["n"]].put_nowait(answer)
         for waiting in self._answers.values():
             waiting.put_nowait({"error": None, "trace": "the peer's program has ended"})
+
+
+def _event(told: dict[str, Any]) -> Event:
+    seen = told.pop("seen", None)
+    return Event(seen=Seen(**seen) if seen else None, **told)
 
 
 def _result(answer: dict[str, Any]) -> Any:

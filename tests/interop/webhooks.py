@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.behaviour.webhooks import Posted, Receiver, receiving
 from tests.interop.seeing import Facts
-from tests.interop.words import Caller, Say, Webhook
+from tests.interop.words import Caller, Event, Say, Webhook, text_of
 
 __all__ = ["webhook", "webhook_settings", "webhook_with_message"]
 
@@ -46,7 +46,7 @@ async def webhook(caller: Caller) -> Facts:
         for each in (known, trusted):
             await caller.push("create", each)
         await caller.send(Say("up", task=task))
-        seen, seen_by_other = await _posted(hook, task.id), await _posted(other, task.id)
+        seen, seen_by_other = await _posted(caller, hook, task.id), await _posted(caller, other, task.id)
     assert seen_by_other["text"] == seen["text"]
     assert (seen["authorizations"], seen_by_other["tokens"]) == (["none"], ["none"])
     return {**seen, "authorizations": seen_by_other["authorizations"]}
@@ -56,7 +56,7 @@ async def webhook_with_message(caller: Caller) -> Facts:
     """A webhook that has come with a message is told of the task, with its token and its credentials."""
     async with receiving() as hook:
         task = await caller.send(Say("count 3 0.02 up", webhook=replace(HOOK, url=hook.url)))
-        return await _posted(hook, task.id)
+        return await _posted(caller, hook, task.id)
 
 
 async def _answered(caller: Caller, call: Awaitable[list[Webhook]]) -> list[Webhook] | str:
@@ -75,9 +75,10 @@ def _told(answer: list[Webhook] | str, given: list[Webhook]) -> str:
     return "as given" if plain == [replace(each, credentials="") for each in given] else str(plain)
 
 
-async def _posted(hook: Receiver, task: str) -> Facts:
-    """What was posted until the end of the task."""
+async def _posted(caller: Caller, hook: Receiver, task: str) -> Facts:
+    """What was posted until the end of the task, and how the caller reads it."""
     await hook.until(lambda receiver: bool(receiver.posts) and _state(receiver.bodies[-1]) in ENDED)
+    events = [await caller.read(body) for body in hook.bodies]
     numbers = [int(post.headers.get("webhook-id", f"{task}:0:c").split(":")[1]) for post in hook.posts]
     return {
         "forms": sorted({_form(post.body) for post in hook.posts}),
@@ -87,7 +88,8 @@ async def _posted(hook: Receiver, task: str) -> Facts:
         "versions": _headers(hook.posts, "a2a-version"),
         "tasks": {_task(post.body) for post in hook.posts} == {task},
         "numbered": numbers == sorted(set(numbers)),
-        "text": _text(hook.bodies),
+        "text": _text(events),
+        "state": events[-1].seen.state if events[-1].seen else events[-1].state,
     }
 
 
@@ -116,19 +118,15 @@ def _state(body: dict[str, Any]) -> str:
     return str(_event(body).get("status", {}).get("state"))
 
 
-def _text(bodies: list[dict[str, Any]]) -> str:
+def _text(events: list[Event]) -> str:
     """The text of all artifacts as whoever reads in this order has it at the end; `backwards` if it ever shrank."""
     text = ""
-    for event in map(_event, bodies):
+    for event in events:
         before = text
-        if "artifact" in event:
-            text = (before if event.get("append") else "") + _words(event["artifact"])
-        elif "artifacts" in event:
-            text = "".join(map(_words, event["artifacts"]))
+        if event.seen is not None:
+            text = event.seen.text
+        elif event.kind == "artifact":
+            text = (before if event.append else "") + text_of(event.parts)
         if not text.startswith(before):
             return "backwards"
     return text
-
-
-def _words(artifact: dict[str, Any]) -> str:
-    return "".join(part.get("text", "") for part in artifact["parts"])

@@ -92,6 +92,10 @@ class Caller(Protocol):
         """What the operation of this verb (create, get, list, delete) on configurations gives."""
         ...
 
+    async def read(self, body: dict[str, Any]) -> Event:
+        """What was posted to a webhook, as the SDK's own types read it."""
+        ...
+
     def name_of(self, error: Exception) -> str | None:
         """The specification's name of the error that the agent answered; None if this is no such error."""
         ...

@@ -126,6 +126,7 @@ async function open(url, version, binding) {
     cancel: async ({ task_id: id }) => seen(await client.cancelTask({ id })),
     subscribe: ({ task_id: id }) => events(client.resubscribeTask({ id })),
     push: ({ verb, webhook }) => push(client, verb, webhook),
+    read: async ({ body }) => eventOf(body),
     extended_card: async () => (await client.getAgentCard()).name,
   };
 }

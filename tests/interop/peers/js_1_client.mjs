@@ -8,7 +8,8 @@ import { credentials, sdk } from "./sdk.mjs";
 
 const { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } = await sdk("client");
 const { GrpcTransportFactory } = await sdk("client/transports/grpc");
-const { Role, taskStateToJSON } = await sdk(".");
+const { Role, StreamResponse, taskStateToJSON } = await sdk(".");
+const { legacyPushNotificationToV1StreamResponse } = await sdk("compat/v0_3");
 
 const FACTORIES = {
   JSONRPC: JsonRpcTransportFactory,
@@ -153,6 +154,9 @@ async function open(url, version, binding) {
     cancel: async ({ task_id: id }) => seen(await client.cancelTask({ tenant: "", id, metadata: undefined })),
     subscribe: ({ task_id: id }) => events(client.resubscribeTask({ tenant: "", id })),
     push: ({ verb, webhook }) => push(client, verb, webhook),
+    // Bodies of 0.3 have a function of their own.
+    read: async ({ body }) =>
+      eventOf("kind" in body ? legacyPushNotificationToV1StreamResponse(body) : StreamResponse.fromJSON(body)),
     extended_card: async () => (await client.getAgentCard()).name,
   };
 }

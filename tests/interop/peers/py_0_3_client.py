@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Any
 
 import grpc
 import httpx
@@ -163,6 +164,9 @@ class PythonZeroThree:
         assert verb == "get", verb
         asked = GetTaskPushNotificationConfigParams(id=webhook.task, push_notification_config_id=webhook.id or None)
         return [webhook_of(await self._whole.get_task_callback(asked))]
+
+    async def read(self, body: dict[str, Any]) -> Event:
+        return Event("task", seen(Task.model_validate(body)))
 
     async def extended_card(self) -> str:
         return (await self._whole.get_card()).name

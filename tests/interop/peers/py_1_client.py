@@ -3,9 +3,12 @@
 import base64
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 
 import httpx
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
+from a2a.compat.v0_3.conversions import to_core_task
+from a2a.compat.v0_3.types import Task as OldTask
 from a2a.types import (
     AuthenticationInfo,
     CancelTaskRequest,
@@ -166,6 +169,11 @@ class PythonOne:
                 found = []
                 await self._whole.delete_task_push_notification_config(named)
         return [webhook_of(config) for config in found]
+
+    async def read(self, body: dict[str, Any]) -> Event:
+        if "kind" in body:
+            return Event("task", seen(to_core_task(OldTask.model_validate(body))))
+        return event_of(json_format.ParseDict(body, StreamResponse()))
 
     async def extended_card(self) -> str:
         return (await self._whole.get_extended_agent_card(GetExtendedAgentCardRequest())).name
