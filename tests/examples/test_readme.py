@@ -1,10 +1,11 @@
 """What the README shows is what happens: its code runs, its commands are understood, its defaults are those."""
 
+import asyncio
 import inspect
 import re
 import shlex
 import textwrap
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,8 @@ from dragoman.agent.executor import MAX_THREADS
 from dragoman.cli.main import run
 from dragoman.client.channel import MAX_REPLY, ChannelOptions
 from dragoman.engine.world import Limits
+from dragoman.types.events import StreamEvent, TaskStatusUpdateEvent
+from dragoman.types.task import Task
 from examples.booking import PRICES, Stay, reserve
 from tests.examples.test_examples import PROGRAMS, ROOT, served
 
@@ -44,7 +47,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 
 def test_the_first_agent_is_the_example_letter_by_letter() -> None:
     assert BLOCKS[0] == (ROOT / "examples" / "echo.py").read_text("utf-8")
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 7
 
 
 async def test_the_caller_gets_what_the_comments_say(echo: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,9 +75,29 @@ def test_webhooks_are_as_it_says() -> None:
         assert value, words
 
 
+async def test_the_receiver_hears_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    agent = Agent("Prices", store="memory", push=PushOptions(insecure=True))
+    heard: list[StreamEvent] = []
+
+    @agent.skill
+    async def price(text: str) -> AsyncIterator[str]:
+        yield f"{text.removesuffix('?')} is dear"
+
+    async def on_event(event: StreamEvent) -> None:
+        heard.append(event)
+
+    program = BLOCKS[5].replace('"0.0.0.0", 8443', '"127.0.0.1", 0')
+    names: dict[str, Any] = {"agent": agent, "connect": connect, "url": None, "on_event": on_event, "tls": None}
+    exec(f"async def caller():\n{textwrap.indent(program, '    ')}", names)
+    await asyncio.wait_for(names["caller"](), 20)
+    assert capsys.readouterr().out == "gold is dear\n"
+    assert isinstance(heard[0], Task)
+    assert isinstance(heard[-1], TaskStatusUpdateEvent)
+
+
 def test_callers_are_known_as_it_says() -> None:
     names: dict[str, Any] = {"Agent": Agent, "os": SimpleNamespace(environ={"NIGHTLY_KEY": "a-key-for-the-nights"})}
-    exec(BLOCKS[5], names)
+    exec(BLOCKS[6], names)
     assert names["agent"].card.security_requirements == ({"bearer": ()}, {"apiKey": ()})
 
 
