@@ -261,3 +261,20 @@ def test_an_attempt_of_a_process_that_died_may_be_accepted_late() -> None:
     arrivals = told.history.arrivals["/every"]
     arrivals[1].accepted = told.clock.tick()
     assert violations(told.history) == []
+
+
+def _older_task_of_a_rival(told: Told) -> None:
+    told.deliver("whole", 3)
+
+
+def _whole_of_a_rival(told: Told) -> None:
+    told.deliver("every", 4).body = write_push(FINAL, told.history.kept["t"].task)[1]
+
+
+@pytest.mark.parametrize("send", [_older_task_of_a_rival, _whole_of_a_rival])
+def test_only_a_rival_may_send_what_another_has_gone_past(send: Callable[[Told], None]) -> None:
+    told = good()
+    send(told)
+    assert violations(told.history)
+    told.history.rivals = True
+    assert violations(told.history) == []
