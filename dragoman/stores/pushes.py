@@ -185,7 +185,10 @@ class Pushes:
     def happened(self, task_id: str) -> None:
         """The task has moved on."""
         for n in self.of_task[task_id].values():
-            self._set(self._now(n))
+            push = self._all[n]
+            # What is live and behind stays so, whatever the task does.
+            if push.state is not PushState.LIVE or not push.behind:
+                self._set(self._now(n))
 
     def behind(self, task_id: str) -> bool:
         """Whether something of the task is still to be delivered."""

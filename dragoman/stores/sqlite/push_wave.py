@@ -23,7 +23,9 @@ def advance(fence: str = FENCE) -> Bulk:
 
 REPLACE = Bulk("insert or replace into push values", 21)
 # Of the indexes it is told the right one: most configurations are live, and few are of this task.
-_BEHIND = "update push indexed by push_by_task set due = 1 where task = ? and state = 'live' and not due"
+_BEHIND = Bulk(
+    "update push indexed by push_by_task set due = 1 where state = 'live' and not due and task in (values", 1, ")"
+)
 _PUT = Bulk("insert into push values", 21)
 _LETTER = Bulk("insert into push_letter (push, seq, at, trouble) values", 4)
 MOVE = advance()
@@ -50,7 +52,7 @@ class PushWave:
         """
         _PUT.run(connection, self.put)
         if self.behind:
-            connection.executemany(_BEHIND, self.behind)
+            _BEHIND.run(connection, self.behind)
         fenced(MOVE.run(connection, self.moved), self.moved)
         if self.gone:
             gone = connection.executemany("delete from push where n = ? and epoch = ?", self.gone)

@@ -1,5 +1,9 @@
 """Sealed configurations: unreadable, bound to their place, and of one key."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from dragoman.push.seal import KEY_BYTES, Seal, SealBroken, derived
@@ -68,3 +72,28 @@ def test_a_secret_of_any_length_stands_for_one_key() -> None:
     assert len(keys) == 3
     assert {len(key) for key in keys} == {KEY_BYTES}
     assert derived("a") in keys
+
+
+def test_no_two_seals_of_one_key_begin_alike() -> None:
+    one = seal()
+    assert len({one.seal(CONFIG, "t", "c")[:13] for _ in range(1_000)}) == 1_000
+
+
+FORKED = """
+import os
+from dragoman.push.seal import Seal
+from dragoman.types.push import TaskPushNotificationConfig
+one = Seal(lambda: bytes(32))
+def begun(): return one.seal(TaskPushNotificationConfig(url="https://hook.example"), "t", "c")[:13].hex()
+begun()
+child = os.fork()
+print(begun(), flush=True)
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only there do processes fork")
+def test_a_forked_process_seals_otherwise_than_its_parent() -> None:
+    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=60)
+    assert len(set(ran.stdout.split())) == 2
