@@ -87,7 +87,7 @@ one = Seal(lambda: bytes(32))
 def begun(): return one.seal(TaskPushNotificationConfig(url="https://hook.example"), "t", "c")[:13].hex()
 begun()
 child = os.fork()
-print(begun(), flush=True)
+os.write(1, f"{begun()}\\n".encode())
 if child:
     os.waitpid(child, 0)
 """
