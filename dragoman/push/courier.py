@@ -76,15 +76,17 @@ class Courier:
         return True
 
     async def claim(self, line: Line, worker: str) -> None:
-        """Makes the configuration this worker's, unless it is."""
+        """Makes the configuration this worker's, unless it is, or something else is to be stored first."""
         push = _of(line)
-        if push.worker != worker:
+        if push.worker != worker and line.unsaved is None:
             await self._store_move(line, msgspec.structs.replace(as_it_is(push), claim=True, worker=worker))
 
     async def postpone(self, line: Line, seconds: float) -> None:
         """Puts the next attempt off, because the origin is left alone for so long."""
         push, now = _of(line), self._clock.now()
-        if not await self._too_old(line):
+        if line.unsaved is not None:
+            await self._store_move(line, line.unsaved)
+        elif not await self._too_old(line):
             await self._store_move(line, postponed(push, now + timedelta(seconds=seconds), now))
 
     async def deliver(self, line: Line) -> bool | None:

@@ -225,3 +225,22 @@ async def test_a_task_that_cannot_be_looked_at_does_not_keep_others_from_being_f
         await asyncio.sleep(60)
         assert stage.receivers.got(HOOK) == [TASK, "2 one", "3 one", "4 one"]
         assert store.asked == 1
+
+
+@played
+async def test_what_was_delivered_is_stored_before_its_origin_is_left_alone() -> None:
+    store = Unreliable()
+    async with staged(PushOptions(breaker=1, retry=Retry(first=10.0)), store=store) as stage:
+        await stage.begin("t", HOOK)
+        await stage.begin("other", OTHER.replace("other", "one"))
+        await asyncio.sleep(1)
+        store.failing["move"] = 1
+        stage.receivers.takes[HOOK] = 0.1
+        await stage.happen("t", chunk("one"))
+        await asyncio.sleep(0.15)
+        # It was taken, and that could not be stored; now the origin breaks.
+        stage.receivers.always[f"{HOOK[:-1]}b"] = 500
+        await stage.happen("other", chunk("one"))
+        await asyncio.sleep(30)
+        assert stage.receivers.got(HOOK) == [TASK, "2 one"]
+        assert (await stage.push("t", "a")).cursor == 2
