@@ -246,7 +246,8 @@ class Execution:
                 posted = await self._log.insist(partial(self._world.store.inbox, self.task_id))
             else:
                 return False
-            if outcome.state is TaskState.COMPLETED:
+            # What another has taken meanwhile is not there any more: then the next attempt to store this is fenced off.
+            if posted and outcome.state is TaskState.COMPLETED:
                 await self._next_turn(events, posted[0])
                 return True
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from dragoman.errors import InboxPending
 from dragoman.operations import CANCEL_TASK
 from dragoman.ports.tasks import Commit, TaskStore, TurnStart
+from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import RunOver, ScriptedAgent
 from dragoman.types.requests import CancelTaskRequest
 from dragoman.types.task import Task, TaskState
@@ -98,3 +100,26 @@ async def test_messages_that_wait_when_the_process_dies_are_part_of_the_history(
         done = await stage.task(task.id)
         assert (done.state, said(done)) == (TaskState.FAILED, ["one", "two", "three"])
         assert (await stage.log(task.id))[-1].event.metadata == {"reason": "worker-lost"}
+
+
+class TakenByAnother(MemoryStore):
+    """A message waits when the end of a task is to be stored, and is gone when it is looked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = True
+
+    async def commit(self, commit: Commit) -> None:
+        if commit.unless_pending and self.waiting:
+            self.waiting = False
+            raise InboxPending(commit.task_id)
+        await super().commit(commit)
+
+
+async def test_a_message_that_another_has_taken_in_between_is_none_that_a_turn_begins_with(
+    agent: ScriptedAgent,
+) -> None:
+    async with staged(TakenByAnother(), agent) as stage:
+        task = await stage.begin("one")
+        await (await agent.run()).end()
+        assert (await stage.ended(task.id)).state is TaskState.COMPLETED
