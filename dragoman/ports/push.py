@@ -256,7 +256,11 @@ class Pushes(Protocol):
         ...
 
     async def put(self, new: NewPush) -> None:
-        """Stores it, and has it delivered to; nothing happens if its task is gone."""
+        """Stores it, and has it delivered to; nothing happens if its task is gone.
+
+        Raises:
+            UnsupportedOperationError: the task has as many by now as it may have.
+        """
         ...
 
     def stored(self, new: NewPush) -> None:

@@ -1,7 +1,9 @@
 """What callers do with their configurations: checked when they come in, sealed in the store, shown without secrets."""
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -61,6 +63,7 @@ class Configurations:
         self._max_per_task = max_per_task
         self._named_by_task = named_by_task
         self._worker: Callable[[], str] = str
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def open(self, worker: Callable[[], str]) -> None:
         self._worker = worker
@@ -76,7 +79,7 @@ class Configurations:
         await self._check(config, "", config.task_id, scope)
         new = self.new(config, config.task_id, scope, context.dialect)
         try:
-            await self._store.put_push(new)
+            await self._place(new)
         except Fenced:
             raise _no_task(config.task_id) from None
         self.stored(new)
@@ -137,7 +140,7 @@ class Configurations:
 
     async def put(self, new: NewPush) -> None:
         try:
-            await self._store.put_push(new)
+            await self._place(new)
         except Fenced:
             return
         self.stored(new)
@@ -160,7 +163,23 @@ class Configurations:
         there = await self._store.page_pushes(task_id, scope, after=0, limit=self._max_per_task)
         if not there:
             await self._check_task(task_id, scope)
-        if len(there) == self._max_per_task and all(push.id != config.id for push in there):
+        self._check_room(there, config.id)
+
+    async def _place(self, new: NewPush) -> None:
+        """Stores it if there is room, which several that come at once take one after the other.
+
+        Raises:
+            Fenced: its task is gone.
+        """
+        async with self._locks.setdefault(new.task_id or new.id, asyncio.Lock()):
+            if new.task_id:
+                limit = self._max_per_task
+                there = await self._store.page_pushes(new.task_id, new.scope, after=0, limit=limit)
+                self._check_room(there, new.id)
+            await self._store.put_push(new)
+
+    def _check_room(self, there: Sequence[Push], config_id: str) -> None:
+        if len(there) == self._max_per_task and all(push.id != config_id for push in there):
             raise UnsupportedOperationError(
                 f"The task has {self._max_per_task} push notification configurations, which is the most it may have"
             )

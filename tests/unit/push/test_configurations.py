@@ -243,6 +243,20 @@ async def test_a_task_has_so_many_and_no_more_but_those_can_be_replaced(desk: De
     assert await desk.create() not in ids
 
 
+async def test_of_those_that_come_at_once_a_task_gets_no_more_either(desk: Desk) -> None:
+    context, inline = CallContext(), TaskPushNotificationConfig(url=URL)
+
+    async def bring() -> None:
+        await desk.configurations.check(inline, "t", Scope())
+        await asyncio.sleep(0.01)
+        await desk.configurations.put(desk.configurations.new(inline, "t", Scope(), context.dialect))
+
+    outcomes = await asyncio.gather(*[bring() for _ in range(12)], return_exceptions=True)
+    assert sum(isinstance(outcome, UnsupportedOperationError) for outcome in outcomes) == 8
+    page = await desk.configurations.page(ListTaskPushNotificationConfigsRequest(task_id="t", page_size=9), context)
+    assert len(page.configs) == 4
+
+
 async def test_all_are_listed_where_no_size_is_asked_for() -> None:
     desk = await Desk(max_per_task=70).begun()
     ids = [await desk.create() for _ in range(70)]
