@@ -107,13 +107,20 @@ class StartOptions(SendOptions, total=False):
     """Has the agent push what happens to this receiver."""
 
 
+_KNOWN = frozenset(StartOptions.__annotations__)
+
+
 def request_of(content: Content, options: SendOptions, *, return_immediately: bool = False) -> SendMessageRequest:
     """The request that sends this, with a message id of its own. A whole message keeps its id; options win over it.
 
     Raises:
-        TypeError: the content, or an item of it, is nothing that can be sent.
+        TypeError: the content, or an item of it, is nothing that can be sent; or there is no such option.
         ValueError: there is no content.
     """
+    unknown = options.keys() - _KNOWN
+    if unknown:
+        # One that is misspelt would begin another task where it was to continue one.
+        raise TypeError(f"there is no option {', '.join(sorted(unknown))}")
     return SendMessageRequest(
         message=_message(content, options),
         configuration=SendMessageConfiguration(

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pydantic
@@ -121,3 +122,9 @@ def test_a_view_is_settled_as_its_task_is(state: TaskState) -> None:
     view.add(begun())
     view.add(moved(state))
     assert (view.settled, view.ended) == (state.settled, state.terminal)
+
+
+def test_an_option_that_does_not_exist_is_refused_by_name() -> None:
+    options: Any = {"task": "t", "deadline": 1.0}
+    with pytest.raises(TypeError, match="no option task"):
+        request_of("hi", options)
