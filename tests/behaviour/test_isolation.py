@@ -80,8 +80,8 @@ def _unnumbered(reply: HttpReply) -> HttpReply:
 
 @requirement("R-13.1-01", "R-3.1.1-04")
 @pytest.mark.parametrize("operation", ["SendMessage", "SendStreamingMessage"])
-async def test_a_message_reaches_no_task_of_somebody_else(serve: Serve, operation: str) -> None:
-    wire = await serve(ours())
+async def test_a_message_reaches_no_task_of_somebody_else(serve: Serve, store: str, operation: str) -> None:
+    wire = await serve(ours(store))
     task = await wire.send("ask", headers=ALICE)
     for task_id in (task["id"], MISSING):
         with refused("TASK_NOT_FOUND"):
@@ -102,8 +102,8 @@ async def test_lists_and_their_totals_hold_only_what_is_the_callers(serve: Serve
 
 
 @requirement("R-13.1-01")
-async def test_one_message_id_of_two_callers_is_two_messages(serve: Serve) -> None:
-    wire = await serve(ours())
+async def test_one_message_id_of_two_callers_is_two_messages(serve: Serve, store: str) -> None:
+    wire = await serve(ours(store))
     said = message("done")
     hers, again, his = [await wire.send(said, headers=caller) for caller in (ALICE, ALICE, BOB)]
     assert hers["id"] == again["id"] != his["id"]
