@@ -23,6 +23,8 @@ MOST_ASKED = 1_000
 """How many tasks are asked for at once; of others it is found later that they go on."""
 AT_A_TIME = 64
 """How many are asked for in a row."""
+ROOM = 1_000
+"""How many lines make room at once for those that are due, where there is none."""
 IDLE = 300.0
 """Seconds for which a line is kept of whose task nothing is heard."""
 
@@ -94,6 +96,8 @@ class Looking:
             StoreUnavailable: what was found until then was handed on.
         """
         self.more = False
+        if self._lines.full:
+            self._make_room()
         for _ in range(PAGES):
             self._lines.reading()
             page = await self._store.due_pushes(self._worker(), self._dead_after, after=self._place, limit=PAGE)
@@ -136,6 +140,12 @@ class Looking:
         for push in page:
             if not self._lines.has_left(push) and not self._found(push):
                 self.more = True
+
+    def _make_room(self) -> None:
+        """Lets those go that nothing has happened to for longest: if something does, it is found in the store."""
+        idle = sorted([line for line in self._lines if line.idle], key=lambda line: line.heard)
+        for line in idle[:ROOM]:
+            self._lines.remove(line)
 
     def _let_idle_go(self, before: float) -> None:
         for line in self._lines:

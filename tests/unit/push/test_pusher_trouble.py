@@ -244,3 +244,21 @@ async def test_what_was_delivered_is_stored_before_its_origin_is_left_alone() ->
         await asyncio.sleep(30)
         assert stage.receivers.got(HOOK) == [TASK, "2 one"]
         assert (await stage.push("t", "a")).cursor == 2
+
+
+@played
+async def test_configurations_for_which_nothing_happens_give_way_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.push.lines.MOST_LINES", 10)
+    async with staged() as stage:
+        for number in range(10):
+            await stage.begin(f"t-{number}", HOOK)
+        await asyncio.sleep(1)
+        for number in range(5):
+            await stage.begin(f"u-{number}", OTHER)
+        await asyncio.sleep(10)
+        assert stage.receivers.got(OTHER) == [TASK] * 5
+        for number in range(10):
+            await stage.happen(f"t-{number}", chunk("one"))
+        await asyncio.sleep(20)
+        assert stage.receivers.got(HOOK) == [TASK] * 10 + ["2 one"] * 10
+        assert stage.pusher.state.known <= 10
