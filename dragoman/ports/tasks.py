@@ -185,9 +185,10 @@ class TaskStore(Protocol):
 
     Every write is atomic, visible to all later reads, and durable (as far as the store is) when the call returns.
     Writes to one task take effect in the order of the calls. A write whose caller is cancelled takes effect whole or
-    not at all, and no later than the next write to its task returns. `StoreUnavailable` may come from any method; after it nothing of the call has been stored.
-    Values given and returned are immutable and may be shared. One that has no stored form (text that is not Unicode,
-    data that is not JSON) is refused with `ValueError` or `TypeError` by every store, before anything of it is stored.
+    not at all, and no later than the next write to its task returns. `StoreUnavailable` may come from any method; after
+    it nothing of the call has been stored. Values given and returned are immutable and may be shared. One that has no
+    stored form (text that is not Unicode, data that is not JSON) is refused with `ValueError` or `TypeError` by every
+    store, before anything of it is stored.
     """
 
     async def open(self) -> None:
