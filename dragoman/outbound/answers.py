@@ -60,7 +60,7 @@ def _seconds(wish: str) -> float | None:
 
     try:
         date = parsedate_to_datetime(wish)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     # A date without a zone is one of the universal time, as all dates in HTTP are.
     date = date if date.tzinfo is not None else date.replace(tzinfo=UTC)

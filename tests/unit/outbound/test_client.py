@@ -56,6 +56,8 @@ async def test_bodies_of_any_length_arrive(size: int) -> None:
         ("429 Later\r\nRetry-After: \xb2", Answer(429)),
         ("429 Later\r\nRetry-After: " + "9" * 400, Answer(429, 9_999_999_999.0)),
         ("429 Later\r\nRetry-After: Fri, 99 Foo 9999 99:99:99 GMT", Answer(429)),
+        (f"200 OK\r\nRetry-After: Fri, 01 Jan {'9' * 30} 00:00:00 GMT", Answer(200)),
+        (f"429 Later\r\nRetry-After: Fri, 01 Jan 2030 00:00:00 +{'9' * 30}", Answer(429)),
         ("200 OK\r\nContent-Encoding: gzip", Answer(200)),
         ("100 Continue\r\n\r\nHTTP/1.1 201 Created", Answer(201)),
     ],
