@@ -68,6 +68,6 @@ def seconds_until(retry_after: str, now: Callable[[], datetime] = lambda: dateti
     try:
         moment = parsedate_to_datetime(text)
         seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return max(seconds.total_seconds(), 0.0)

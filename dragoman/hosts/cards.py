@@ -81,5 +81,5 @@ class CardPublisher:
             return False
         try:
             return parsedate_to_datetime(date) >= self._since
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return False

@@ -81,6 +81,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
         ("soon", None),
         ("\u0665", None),
         ("Fri, 99 Jan 2026 03:05:05 GMT", None),
+        (f"Fri, 02 Jan {'9' * 30} 03:05:05 GMT", None),
     ],
 )
 def test_retry_after_is_a_number_or_a_date(field: str, seconds: float | None) -> None:

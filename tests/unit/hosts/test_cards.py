@@ -62,6 +62,7 @@ def test_a_card_that_the_caller_has_by_its_tag_is_not_sent_again(cards: CardPubl
         ("yesterday", 200),
         ("", 200),
         ("Wed, 02 Jan 2030 03:04:06 -0000", 200),
+        (f"Wed, 02 Jan {'9' * 30} 03:04:06 GMT", 200),
     ],
 )
 def test_a_card_that_the_caller_has_by_its_date(cards: CardPublisher, date: str, status: int) -> None:
