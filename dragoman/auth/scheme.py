@@ -3,14 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from dragoman.errors import ConfigurationError, PermissionDeniedError, UnauthenticatedError
+from dragoman.errors import A2AError, ConfigurationError, PermissionDeniedError, UnauthenticatedError, UnavailableError
 from dragoman.ports.auth import Credentials
 from dragoman.ports.call import Principal
 from dragoman.types.card import SecurityRequirement, SecurityScheme
 
 __all__ = ["Auth", "Scheme", "challenge", "denied", "unauthenticated"]
-
-_Refused = UnauthenticatedError | PermissionDeniedError
 
 
 def challenge(scheme: str, **parameters: str) -> str:
@@ -66,7 +64,7 @@ class Auth(ABC):
         return tuple({scheme.name: scheme.needs for scheme in several} for several in self.alternatives)
 
     async def authenticate(self, credentials: Credentials) -> Principal:
-        asked: dict[Scheme, Principal | _Refused] = {}
+        asked: dict[Scheme, Principal | A2AError] = {}
         for alternative in self.alternatives:
             found = [await _asked(scheme, credentials, asked) for scheme in alternative]
             if all(isinstance(one, Principal) for one in found):
@@ -119,26 +117,29 @@ class _Combined(Auth):
 
 
 async def _asked(
-    scheme: Scheme, credentials: Credentials, asked: dict[Scheme, Principal | _Refused]
-) -> Principal | _Refused:
+    scheme: Scheme, credentials: Credentials, asked: dict[Scheme, Principal | A2AError]
+) -> Principal | A2AError:
     """What the scheme says, which is asked once for a request."""
     if scheme not in asked:
         try:
             asked[scheme] = await scheme.known(credentials)
-        except (UnauthenticatedError, PermissionDeniedError) as error:
+        except (UnauthenticatedError, PermissionDeniedError, UnavailableError) as error:
             asked[scheme] = error
     return asked[scheme]
 
 
-def _refusal(
-    alternatives: Sequence[tuple[Scheme, ...]], asked: Mapping[Scheme, Principal | _Refused]
-) -> UnauthenticatedError | PermissionDeniedError:
-    """A lack of scopes, where nothing else is wrong with an alternative; else what every scheme asks for."""
+def _refusal(alternatives: Sequence[tuple[Scheme, ...]], asked: Mapping[Scheme, Principal | A2AError]) -> A2AError:
+    """That it cannot be found out, if so; a lack of scopes, where nothing else is wrong with an alternative; else what
+    every scheme asks for.
+    """
+    for error in asked.values():
+        if isinstance(error, UnavailableError):
+            return error
     for several in alternatives:
         wrong = [one for one in map(asked.__getitem__, several) if not isinstance(one, Principal)]
         if all(isinstance(one, PermissionDeniedError) for one in wrong):
             return wrong[0]
-    error = UnauthenticatedError()
     refused = [one for one in asked.values() if isinstance(one, UnauthenticatedError)]
+    error = UnauthenticatedError()
     error.challenges = tuple(dict.fromkeys(told for one in refused for told in one.challenges))
     return error

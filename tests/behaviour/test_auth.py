@@ -77,7 +77,7 @@ async def test_nobody_is_asked_for_what_is_public(started: Start) -> None:
 @only(*OVER_HTTP)
 async def test_nothing_of_a_body_is_told_to_strangers(serve: Serve) -> None:
     wire = await serve(echo(auth=schemes()["basic"]))
-    for body in (b"", b"{", b'{"method": "GetTask"}', b"[]"):
+    for body in (b"", b"{", b'{"method": "GetTask"}', b"[" * 100_000, b'{"id":' * 50_000):
         request = wire.request("SendMessage", {"message": message()})
         reply = await wire.send_raw(HttpRequest("POST", request.path, "", request.headers, body))
         assert (reply.status, reply.headers["www-authenticate"][:5]) == (401, "Basic")

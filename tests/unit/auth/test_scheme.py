@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman.auth import ApiKey, Auth, Credentials, OwnScheme, Principal
-from dragoman.errors import A2AError, ConfigurationError, PermissionDeniedError, UnauthenticatedError
+from dragoman.errors import A2AError, ConfigurationError, PermissionDeniedError, UnauthenticatedError, UnavailableError
 from dragoman.types.card import HTTPAuthSecurityScheme
 
 
@@ -72,6 +72,17 @@ def test_any_combination_is_alternatives_of_schemes_that_apply_together(auth: Au
 )
 async def test_who_it_is_and_what_is_told(auth: Auth, brought: dict[str, str], expected: str) -> None:
     assert await outcome(auth, **brought) == expected
+
+
+async def test_a_scheme_that_cannot_tell_now_is_passed_over_but_is_no_refusal() -> None:
+    async def down(_: Credentials) -> str:
+        raise UnavailableError
+
+    d = OwnScheme("d", HTTPAuthSecurityScheme(scheme="d"), down, told="d")
+    assert await outcome(d | A, a="ann*") == "ann"
+    for auth in (d | A, A | d, A & d, d & A):
+        with pytest.raises(UnavailableError):
+            await outcome(auth)
 
 
 async def test_a_scheme_of_several_alternatives_is_asked_once() -> None:
