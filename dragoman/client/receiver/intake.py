@@ -70,6 +70,8 @@ class Intake:
         self._desks: dict[str, Desk] = {}
         self._passing: dict[str, None] = {}
         """Tasks that may be forgotten, those first that were added first."""
+        self._unread: dict[str, None] = {}
+        """Tasks that have ended of which something may wait for a reader, those first that ended first."""
         self._closed = False
 
     def rate(self) -> Rate:
@@ -123,6 +125,7 @@ class Intake:
         self._watches.retire(watch)
         if watch.task_id is not None:
             self._forget_in_time(watch.task_id)
+            self._keep_unread(watch.task_id)
 
     async def aclose(self) -> None:
         """Refuses what comes from now on, and breaks off what is under way."""
@@ -170,6 +173,17 @@ class Intake:
             watch.over = True
             self.pass_on(watch)
             self._over(watch)
+
+    def _keep_unread(self, task_id: str) -> None:
+        """Keeps what nobody has read of this task, and not for ever that of others which have ended."""
+        self._unread.pop(task_id, None)
+        self._unread[task_id] = None
+        if len(self._unread) > self._limits.unread_tasks:
+            oldest = next(iter(self._unread))
+            del self._unread[oldest]
+            desk = self._desks.get(oldest)
+            if desk is not None and desk.readers.state.terminal:
+                desk.readers.give_up()
 
     def _forget_in_time(self, task_id: str) -> None:
         self._passing.pop(task_id, None)

@@ -33,3 +33,5 @@ class ReceiverLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Events of one task that wait for a slow reader of `events`; beyond, they give way to the task as it is."""
     kept_bytes: int = 16 * 1024 * 1024
     """The same in bytes, as they came."""
+    unread_tasks: int = 100
+    """Tasks that have ended of which events are kept that nobody has read yet."""

@@ -41,6 +41,12 @@ class Readers:
         feed, self._spare = self._spare, None
         return feed or self.open()
 
+    def give_up(self) -> None:
+        """Nobody is waited for any more who would begin to read."""
+        if self._spare is not None:
+            self.end(self._spare)
+            self._spare = None
+
     def open(self) -> Feed:
         """A feed of what comes."""
         feed = Feed(self._limits.kept_events, self._limits.kept_bytes)

@@ -1,11 +1,14 @@
 """What a receiver bears: how long, how slowly, how often and how many at once."""
 
 import asyncio
+import json
 from collections.abc import MutableMapping
 from typing import Any
 
 from dragoman.client.receiver import ReceiverLimits
+from dragoman.dialects.push import read_push
 from dragoman.types.events import StreamEvent
+from dragoman.types.task import Task
 from tests.behaviour.manifest import requirement
 from tests.unit.client.receiver.stage import Agent, artifact, headers_of, post, task, virtual
 
@@ -100,3 +103,21 @@ async def test_there_is_an_end_to_what_may_be_under_way() -> None:
     assert (refused.status, refused.headers["retry-after"]) == (503, "1")
     go.set()
     assert [(await one).status for one in waiting] == [200, 200]
+
+
+@virtual
+async def test_what_nobody_has_read_of_tasks_that_have_ended_is_kept_of_the_last_ones_alone() -> None:
+    agent = Agent()
+    receiver = agent.receiver(limits=ReceiverLimits(unread_tasks=2))
+    for number in range(4):
+        name = f"t-{number}"
+        token = await agent.watched(receiver, name)
+        await post(receiver, task("WORKING", task_id=name), headers_of(token, 1, name))
+        await post(receiver, task("COMPLETED", task_id=name), headers_of(token, 2, name))
+        ended = read_push(json.dumps(task("COMPLETED", task_id=name)).encode(), "")
+        assert isinstance(ended, Task)
+        agent.tasks[name] = ended
+    read = [[event async for event in receiver.events(f"t-{number}")] for number in range(4)]
+    # The others are read as they are.
+    assert [len(events) for events in read] == [1, 1, 2, 2]
+    assert agent.looks == 2
