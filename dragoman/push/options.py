@@ -62,7 +62,7 @@ class PushOptions(msgspec.Struct, frozen=True, kw_only=True):
     per_host: int = 8
     """How many deliveries go to one origin at once."""
     in_flight: int = 64
-    """How many deliveries are under way at once."""
+    """How many deliveries are under way at once, besides up to eight times as many that take longer than a second."""
     breaker: int = 5
     """After so many failures in a row an origin is left alone for a while, but for one attempt now and then."""
     key: str | None = None
