@@ -16,7 +16,15 @@ from dragoman.dialects.v1_0 import card as v1_0
 from dragoman.errors import InvalidParamsError
 from dragoman.types.card import AgentCard
 
-__all__ = ["CARD_SHAPES", "CardShape", "card_members", "card_violations", "decode_card", "encode_card", "stated_members"]
+__all__ = [
+    "CARD_SHAPES",
+    "CardShape",
+    "card_members",
+    "card_violations",
+    "decode_card",
+    "encode_card",
+    "stated_members",
+]
 
 CardShape = Literal["everyone", "strict-1.0"]
 """Whether members of 0.3 may stand in the card; `strict-1.0` is for readers that refuse what 1.0 does not have."""
