@@ -42,6 +42,7 @@ SETTLING = 90.0
 CROWDED = 1500
 """Events to deliver with which no new task is begun."""
 QUIET = 0.1
+_MADE = "select count(*) from sqlite_schema where name = 'push'"
 _BEHIND = (
     "select coalesce(sum(task.seq - cursor), 0) from push join task on task.n = push.task where push.state = 'live'"
 )
@@ -165,7 +166,9 @@ class PushFaultRun:
 
     async def _free(self) -> None:
         async def crowded() -> bool:
-            return self._file.is_file() and not self._over and await self._asked(_BEHIND) > CROWDED
+            if self._over or not self._file.is_file() or not await self._asked(_MADE):
+                return False  # the first server has not come so far
+            return await self._asked(_BEHIND) > CROWDED
 
         while await crowded():  # noqa: ASYNC110 -- it is another process
             await asyncio.sleep(QUIET)
