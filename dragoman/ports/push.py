@@ -96,6 +96,21 @@ class Push(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether there is something to deliver."""
         return self.whole or self.cursor < self.seq or self.answer is not None
 
+    def moved(self, move: "PushMove") -> "Push":
+        """The configuration after a change that its epoch has let in."""
+        return msgspec.structs.replace(
+            self,
+            worker=move.worker if move.claim and move.worker is not None else self.worker,
+            cursor=move.cursor,
+            epoch=self.epoch + move.claim,
+            state=move.state,
+            whole=move.whole,
+            attempts=move.attempts,
+            failing_since=move.failing_since,
+            not_before=move.not_before,
+            trouble=move.trouble,
+        )
+
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A delivery that the receiver has refused for good; the configuration went on after it."""

@@ -18,7 +18,7 @@ from dragoman.push.attempt import Attempt, Outcome
 from dragoman.push.delivery import Delivery, PreparePush, Undeliverable
 from dragoman.push.line import Line
 from dragoman.push.options import PushOptions
-from dragoman.push.schedule import Result, after, as_it_is, given_up, moved, postponed, result_of, unanswered
+from dragoman.push.schedule import Result, after, as_it_is, given_up, postponed, result_of, unanswered
 from dragoman.types.events import StreamEvent, TaskStatusUpdateEvent
 from dragoman.types.task import Task
 
@@ -261,7 +261,7 @@ class Courier:
         line.unsaved = move
         await self._store.move_push(move)
         line.unsaved = None
-        line.push = moved(_of(line), move)
+        line.push = _of(line).moved(move)
 
     def _tell(self, line: Line, push: Push, result: Result, move: PushMove, took: float) -> None:
         if self._options.on_attempt is None:

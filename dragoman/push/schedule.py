@@ -15,7 +15,6 @@ __all__ = [
     "as_it_is",
     "delay",
     "given_up",
-    "moved",
     "postponed",
     "result_of",
     "revived",
@@ -117,22 +116,6 @@ def revived(push: Push, worker: str) -> PushMove:
     """The change that makes a dead configuration live again, this worker's; next it gets its task as it is."""
     return PushMove(
         n=push.n, epoch=push.epoch, cursor=push.cursor, whole=push.answer is None, claim=True, worker=worker
-    )
-
-
-def moved(push: Push, move: PushMove) -> Push:
-    """The configuration after a change that the store has taken."""
-    return msgspec.structs.replace(
-        push,
-        cursor=move.cursor,
-        state=move.state,
-        whole=move.whole,
-        attempts=move.attempts,
-        failing_since=move.failing_since,
-        not_before=move.not_before,
-        trouble=move.trouble,
-        epoch=push.epoch + 1 if move.claim else push.epoch,
-        worker=push.worker if move.worker is None else move.worker,
     )
 
 

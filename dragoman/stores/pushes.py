@@ -15,7 +15,7 @@ from dragoman.stores.held import Held
 from dragoman.stores.record import check
 from dragoman.types.content import Message
 
-__all__ = ["Pushes", "begun", "brought", "checked", "delivering", "moved", "replaced"]
+__all__ = ["Pushes", "begun", "brought", "checked", "delivering", "replaced"]
 
 
 def checked(new: NewPush) -> NewPush:
@@ -92,22 +92,6 @@ def replaced(old: Push, new: NewPush) -> Push:
     )
 
 
-def moved(old: Push, move: PushMove) -> Push:
-    """The configuration after a change that its epoch lets in."""
-    return msgspec.structs.replace(
-        old,
-        worker=move.worker if move.claim and move.worker is not None else old.worker,
-        cursor=move.cursor,
-        epoch=old.epoch + move.claim,
-        state=move.state,
-        whole=move.whole,
-        attempts=move.attempts,
-        failing_since=move.failing_since,
-        not_before=move.not_before,
-        trouble=move.trouble,
-    )
-
-
 class Pushes:
     """All configurations of a store in memory, and which of them are due. `tasks` are the store's."""
 
@@ -170,7 +154,7 @@ class Pushes:
         if old.answer is not None and move.state is PushState.ENDED:
             self._remove(move.n)
             return
-        self._all[move.n] = moved(old, move)
+        self._all[move.n] = old.moved(move)
         if move.letter is not None:
             self._letters.setdefault(move.n, []).append(move.letter)
         self._set(self._now(move.n))

@@ -246,9 +246,11 @@ async def test_a_task_has_so_many_and_no_more_but_those_can_be_replaced(desk: De
 async def test_of_those_that_come_at_once_a_task_gets_no_more_either(desk: Desk) -> None:
     context, inline = CallContext(), TaskPushNotificationConfig(url=URL)
 
+    checked = asyncio.Barrier(12)
+
     async def bring() -> None:
         await desk.configurations.check(inline, "t", Scope())
-        await asyncio.sleep(0.01)
+        await checked.wait()
         await desk.configurations.put(desk.configurations.new(inline, "t", Scope(), context.dialect))
 
     outcomes = await asyncio.gather(*[bring() for _ in range(12)], return_exceptions=True)

@@ -9,7 +9,7 @@ from dragoman.ports.call import Scope
 from dragoman.ports.push import Push, PushState
 from dragoman.ports.webhook import Answer
 from dragoman.push.options import Retry
-from dragoman.push.schedule import Result, after, delay, moved, postponed, result_of, revived, unanswered
+from dragoman.push.schedule import Result, after, delay, postponed, result_of, revived, unanswered
 from dragoman.types.content import Message, Role
 from tests.unit.push.stage import START
 
@@ -59,7 +59,7 @@ def test_waits_double_up_to_the_longest_and_are_anything_below_that() -> None:
 
 
 def move_after(result: Result, push: Push = PUSH, seq: int = 5, **how: bool) -> Push:
-    return moved(push, after(push, seq, result, last=how.get("last", False), retry=RETRY, now=START, chance=1.0))
+    return push.moved(after(push, seq, result, last=how.get("last", False), retry=RETRY, now=START, chance=1.0))
 
 
 def test_a_delivery_moves_the_cursor_and_forgets_what_has_failed() -> None:
@@ -112,13 +112,13 @@ def test_after_the_last_event_there_is_nothing_to_come() -> None:
 
 def test_to_be_put_off_is_no_attempt_but_uses_up_the_time_to_be_in_trouble() -> None:
     until = START + timedelta(seconds=99)
-    put_off = moved(PUSH, postponed(PUSH, until, START))
+    put_off = PUSH.moved(postponed(PUSH, until, START))
     assert (put_off.attempts, put_off.failing_since, put_off.not_before) == (0, START, until)
     assert put_off.trouble
 
 
 def test_what_is_revived_begins_with_the_task_as_it_is_under_a_new_epoch() -> None:
     dead = move_after(result_of(Answer(410)))
-    alive = moved(dead, revived(dead, "w-2"))
+    alive = dead.moved(revived(dead, "w-2"))
     assert (alive.state, alive.whole, alive.epoch, alive.worker, alive.trouble) == (PushState.LIVE, True, 4, "w-2", "")
-    assert not moved(ANSWER, revived(ANSWER, "w-2")).whole
+    assert not ANSWER.moved(revived(ANSWER, "w-2")).whole

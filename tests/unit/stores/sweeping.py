@@ -1,6 +1,6 @@
-"""An I/O error at every single statement of a number of writes, one after the other."""
+"""An I/O error at every single statement of a number of writes or reads, one after the other."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from dragoman.stores.sqlite import SqliteStore, upkeep
 from tests.unit.stores.faulty import Faults
 
-__all__ = ["SHARES", "Holds", "Writes", "sweep"]
+__all__ = ["SHARES", "Holds", "Writes", "sweep", "sweep_reads"]
 
 ENDLESS = 1000
 SHARES = 4
@@ -49,4 +49,25 @@ async def sweep(
         refused += faults.refused
         if not faults.fired:
             return number, refused
+    raise AssertionError("the faults have no end")
+
+
+async def sweep_reads(
+    store: SqliteStore, reads: Sequence[Callable[[], Awaitable[object]]], monkeypatch: pytest.MonkeyPatch
+) -> int:
+    """Lets every statement of the reads fail in turn, each time in a store that is opened anew: the caller is told, and
+    reads the same as before afterwards. How many statements there are. The store is open, and closed in the end.
+    """
+    right = [await read() for read in reads]
+    await store.close()
+    for number in range(1, ENDLESS):
+        faults = Faults(number)
+        with monkeypatch.context() as patched:
+            faults.put_into("connect_reader", patched)
+            await store.open()
+        assert [await faults.insist(read) for read in reads] == right
+        assert faults.refused == faults.fired
+        await store.close()
+        if not faults.fired:
+            return number
     raise AssertionError("the faults have no end")

@@ -25,7 +25,7 @@ from dragoman.types.content import Role
 from dragoman.types.task import TaskState
 from tests.unit.stores.faulty import Faults
 from tests.unit.stores.looking import task_of
-from tests.unit.stores.sweeping import SHARES, Holds, sweep
+from tests.unit.stores.sweeping import SHARES, Holds, sweep, sweep_reads
 
 FUTURE = datetime(2200, 1, 1, tzinfo=UTC)
 
@@ -146,16 +146,4 @@ async def test_a_fault_at_any_statement_of_a_read_is_told_and_survived(
     story = await narrator.begun(worker="lost")
     await store.commit(story.change(story.chunk("a"), memos=(Memo(kind="step", key="k", turn=1),)))
     await store.post(story.id, story.scope, narrator.message("b", role=Role.USER), TurnStart())
-    right = [await read() for read in readings(store, story)]
-    await store.close()
-    number, faults = 0, Faults(0)
-    while not number or faults.fired:
-        number += 1
-        faults = Faults(number)
-        with monkeypatch.context() as patched:
-            faults.put_into("connect_reader", patched)
-            await store.open()
-        assert [await faults.insist(read) for read in readings(store, story)] == right
-        assert faults.refused == faults.fired
-        await store.close()
-    assert number > 40
+    assert await sweep_reads(store, readings(store, story), monkeypatch) > 40

@@ -18,7 +18,7 @@ from dragoman.testing.store_pushes import configuration, direct
 from dragoman.testing.story import Narrator, Story
 from dragoman.types.task import TaskState
 from tests.unit.stores.faulty import Faults
-from tests.unit.stores.sweeping import SHARES, Holds, sweep
+from tests.unit.stores.sweeping import SHARES, Holds, sweep, sweep_reads
 
 COMPLETED = TaskState.COMPLETED
 SINCE = datetime(2030, 1, 1, tzinfo=UTC)
@@ -144,16 +144,4 @@ async def test_a_fault_at_any_statement_that_reads_configurations_is_told_and_su
     put = await store.put_push(configuration(story))
     await store.put_push(direct())
     await store.move_push(PushMove(n=put.n, epoch=1, cursor=0, letter=LETTER))
-    right = [await read() for read in readings(store, story)]
-    await store.close()
-    number, faults = 0, Faults(0)
-    while not number or faults.fired:
-        number += 1
-        faults = Faults(number)
-        with monkeypatch.context() as patched:
-            faults.put_into("connect_reader", patched)
-            await store.open()
-        assert [await faults.insist(read) for read in readings(store, story)] == right
-        assert faults.refused == faults.fired
-        await store.close()
-    assert number > 8
+    assert await sweep_reads(store, readings(store, story), monkeypatch) > 8
