@@ -3,11 +3,9 @@ they are told; then what the store holds is checked against it.
 """
 
 import asyncio
-import os
 import re
 import signal
 import sqlite3
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -28,14 +26,13 @@ from tests.faults.agent import POINTS
 from tests.faults.callers import Caller
 from tests.faults.checker import Violation, violations
 from tests.faults.history import History, Kept
+from tests.faults.process import START_LIMIT, started
 from tests.proxy import Proxy, proxied
 from tests.simulation.agents import Remembered, expected, text_of
 
 __all__ = ["FaultRun", "Report"]
 
-ROOT = Path(__file__).parents[2]
 CALLERS = 6
-START_LIMIT = 30.0
 SETTLING = 90.0
 """Seconds, after the last fault, for all tasks to come to an end."""
 
@@ -142,32 +139,8 @@ class FaultRun:
 
     async def _start(self, order: str) -> asyncio.subprocess.Process:
         """A process that takes calls, unless it is told to die before."""
-        program = Path(sys.executable).parent / "dragoman"
-        arguments = ["serve", "tests/faults/agent.py:agent", "--port", str(self._port)]
-        with self._log.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                program,
-                *arguments,
-                "--store",
-                f"sqlite:///{self._file}?synchronous=full",
-                cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "FAULTS_KILL": order, "FAULTS_TWIN": self._twin},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        async with asyncio.timeout(START_LIMIT):
-            while process.returncode is None and not await self._answers():  # noqa: ASYNC110 -- it is another process
-                await asyncio.sleep(0.02)
-        return process
-
-    async def _answers(self) -> bool:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        except OSError:
-            return False
-        writer.close()
-        return True
+        environment = {"FAULTS_KILL": order, "FAULTS_TWIN": self._twin}
+        return await started("tests/faults/agent.py:agent", self._port, self._file, self._log, environment)
 
     async def _rest(self, living: "Sequence[asyncio.Future[None]]") -> None:
         """The last process is left alone until all callers have seen the ends of their tasks."""

@@ -3,10 +3,8 @@ then what has arrived is checked against what the store holds.
 """
 
 import asyncio
-import os
 import signal
 import sqlite3
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -25,6 +23,7 @@ from dragoman.types.reliable import RELIABLE
 from scripts.programs import free_port
 from tests.faults.checker import Violation
 from tests.faults.history import Kept
+from tests.faults.process import START_LIMIT, started
 from tests.faults.push.agent import POINTS
 from tests.faults.push.callers import Calls, Place, Subscriber
 from tests.faults.push.checker import covered, violations
@@ -33,10 +32,8 @@ from tests.faults.push.receivers import Receiver, receiving
 
 __all__ = ["PushFaultRun", "PushReport"]
 
-ROOT = Path(__file__).parents[3]
 CALLERS = 10
 PATHS = {"JSONRPC": "/", "HTTP+JSON": ""}
-START_LIMIT = 30.0
 SETTLING = 90.0
 """Seconds, after the last fault, for everything to arrive."""
 CROWDED = 1500
@@ -207,39 +204,13 @@ class PushFaultRun:
 
     async def _start(self, order: str, *, patient: bool = False) -> asyncio.subprocess.Process:
         """A process that takes calls, unless it is told to die before."""
-        program = Path(sys.executable).parent / "dragoman"
-        arguments = ["serve", "tests/faults/push/agent.py:agent", "--port", str(self._port)]
         environment = {
-            "PYTHONPATH": str(ROOT),
             "PUSH_RECEIVERS": " ".join(one.origin for one in self._receivers.values()),
             "PUSH_PATIENT": "1" if patient else "",
             "PUSH_KILL": order,
             "PUSH_TWIN": self._twin,
         }
-        with self._log.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                program,
-                *arguments,
-                "--store",
-                f"sqlite:///{self._file}?synchronous=full",
-                cwd=ROOT,
-                env={**os.environ, **environment},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        async with asyncio.timeout(START_LIMIT):
-            while process.returncode is None and not await self._answers():  # noqa: ASYNC110 -- it is another process
-                await asyncio.sleep(0.02)
-        return process
-
-    async def _answers(self) -> bool:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        except OSError:
-            return False
-        writer.close()
-        return True
+        return await started("tests/faults/push/agent.py:agent", self._port, self._file, self._log, environment)
 
     async def _rest(self, living: "Sequence[asyncio.Future[None]]") -> None:
         """All receivers recover, and the last process is left alone until everything has arrived."""
