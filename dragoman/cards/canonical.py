@@ -17,8 +17,9 @@ from dragoman.types.json import Json
 __all__ = ["FOR_SDKS", "Form", "Reading", "canonical", "parsed", "readings", "without_empties"]
 
 FOR_SDKS = "dragoman:for-sdks"
-"""The member of a protected header that says: beside this signature stands one over the form of the specification, and
-this one is for readers that do not know that form. Who does must not be content with less.
+"""The member of a protected header that is true where beside this signature stands one over the form of the
+specification, and this one is for readers that do not know that form: who does must not be content with less. It is
+false where one signature is right for both, since nothing is empty: then nothing empty can have been added either.
 """
 _MOST_EXACT = 2**53
 Reading = tuple["Form", bytes, dict[str, Any]]

@@ -20,8 +20,9 @@ class CardSigner:
     keys can verify as well as who knows only the newer one.
 
     Each key signs the form of the specification and, where that has empty members, also the form without them, which
-    is the only one that verifies in the official SDKs; its header says so, and it counts for nothing here. Legacy
-    members beside those of the schema are not covered.
+    is the only one that verifies in the official SDKs; its header says so, and it counts for nothing here. Where one
+    signature is both, its header says that too, and it counts for a card without anything empty alone. Legacy members
+    beside those of the schema are not covered.
 
     Args:
         keys: the ring.
@@ -71,8 +72,9 @@ class CardSigner:
         Raises:
             ReplyMalformed: it is not that of a card.
         """
-        payloads: list[tuple[bytes, dict[str, Any]]] = [(canonical(members), {})]
-        payloads += [(payload, {FOR_SDKS: True}) for form, payload, _ in readings(members) if form is Form.SDK]
+        bare = [payload for form, payload, _ in readings(members) if form is Form.SDK]
+        payloads: list[tuple[bytes, dict[str, Any]]] = [(canonical(members), {} if bare else {FOR_SDKS: False})]
+        payloads += [(payload, {FOR_SDKS: True}) for payload in bare]
         for key in self._signing():
             for payload, marked in payloads:
                 yield self._signature(key, payload, marked)

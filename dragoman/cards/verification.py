@@ -81,7 +81,8 @@ class _Header(NamedTuple):
     algorithm: str
     key_id: str
     jku: str | None
-    for_sdks: bool
+    for_sdks: bool | None
+    """None if it does not say: it is by somebody else, and may be over any form."""
 
 
 async def _verdict(signature: Any, forms: Sequence[Reading], keys: CardKeys | None) -> SignatureVerdict:
@@ -97,7 +98,8 @@ async def _verdict(signature: Any, forms: Sequence[Reading], keys: CardKeys | No
     except NoKey as error:
         return named(valid=False, reason=str(error))
     reason = "it is wrong"
-    for form, payload, _ in forms:
+    tried = [one for one in forms if header.for_sdks is None or one[0] is Form.SPECIFICATION]
+    for form, payload, _ in tried:
         token = f"{protected}.{base64.urlsafe_b64encode(payload).decode().rstrip('=')}.{value}"
         try:
             verify(token, key, algorithms=[header.algorithm])
@@ -136,7 +138,8 @@ def _header(signature: Any) -> tuple[_Header, str, str]:
         raise NotVerified("its header names no algorithm or no key")
     if jku is not None and not isinstance(jku, str):
         raise NotVerified("it cannot be read")
-    return _Header(algorithm, key_id, jku, FOR_SDKS in header), protected, value
+    for_sdks = header[FOR_SDKS] is not False if FOR_SDKS in header else None
+    return _Header(algorithm, key_id, jku, for_sdks), protected, value
 
 
 def _members(protected: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dragoman.cards.canonical import Form, canonical, readings
 from dragoman.dialects.card import card_members, encode_card
 from dragoman.errors import ReplyMalformed
 from dragoman.signing.keys import SigningKey
-from dragoman.types.card import AgentCapabilities
+from dragoman.types.card import AgentCapabilities, AgentSkill
 from tests.behaviour.manifest import requirement
 from tests.unit.cards.parts import (
     KEY,
@@ -268,6 +268,25 @@ async def test_what_is_made_for_sdks_does_not_count_where_the_form_of_the_specif
         Outcome.UNVERIFIABLE,
         "it is meant for readers that leave out what is empty",
     )
+
+
+async def test_nothing_empty_can_be_added_to_a_signed_card_that_has_nothing_empty() -> None:
+    given = signed(
+        card(
+            description="d",
+            icon_url=None,
+            capabilities=AgentCapabilities(streaming=True),
+            skills=(AgentSkill(id="s", name="S", description="does", tags=("t",)),),
+            security_requirements=({"key": ("read",)},),
+        )
+    )
+    members = card_members(given)
+    assert len(members["signatures"]) == 1
+    assert (await verdict(document(given), keys_of(KEY))).card == given
+    free: dict[str, Any] = {"schemes": {"key": {"list": []}}}
+    for changed in ({"securityRequirements": [*members["securityRequirements"], free]}, {"iconUrl": ""}):
+        found = await verdict(document(given, **changed), keys_of(KEY))
+        assert (found.outcome, found.forged) == (Outcome.UNVERIFIABLE, True)
 
 
 @pytest.mark.parametrize("algorithms", [("ES256",), ("EdDSA", "ES256")])
