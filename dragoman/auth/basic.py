@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import pybase64
 
@@ -20,7 +21,8 @@ REMEMBERED = 1024
 LIFETIME = 300.0
 """Seconds for which a password that was right need not be hashed again."""
 AT_ONCE = 1
-"""Passwords that are hashed at a time, so that those who guess get one core at most."""
+"""Passwords that are hashed at a time, so that those who guess get one core at most, also if they do not wait for the
+answer: a thread cannot be stopped."""
 WAITING = 64
 """Passwords that wait to be hashed; callers beyond are told to come back."""
 LONGEST = 1024
@@ -31,7 +33,7 @@ class Basic(Scheme):
     """Callers by name and password. The name is the id of the principal.
 
     A password that was right is remembered for five minutes, as an HMAC, so that only the first call waits for scrypt,
-    which runs in a thread.
+    which runs in a thread of its own.
 
     Args:
         users: By the caller's name, what `hash_password` makes of the password.
@@ -50,7 +52,7 @@ class Basic(Scheme):
         self._challenge = challenge("Basic", realm=realm, charset="UTF-8")
         self._users: dict[str, str] = {}
         self._right: Kept[str] = Kept(REMEMBERED)
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._hashing = ThreadPoolExecutor(AT_ONCE, "dragoman-passwords")
         self._waiting = 0
         for user, stored in users.items():
             self.put(user, stored)
@@ -86,9 +88,9 @@ class Basic(Scheme):
             raise UnavailableError
         self._waiting += 1
         try:
-            async with self._turns:
-                held_to = stored or next(iter(self._users.values()))
-                return await asyncio.to_thread(is_password, password, held_to) and stored is not None
+            held_to = stored or next(iter(self._users.values()))
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._hashing, is_password, password, held_to) and stored is not None
         finally:
             self._waiting -= 1
 

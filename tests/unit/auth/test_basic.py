@@ -1,6 +1,7 @@
 """HTTP Basic."""
 
 import asyncio
+import threading
 from base64 import b64encode
 
 import pytest
@@ -94,6 +95,32 @@ async def test_when_too_many_wait_further_ones_are_told_to_come_back(monkeypatch
     outcomes = [type(one) for one in await asyncio.gather(*attempts, return_exceptions=True)]
     assert (outcomes.count(UnauthenticatedError), outcomes.count(UnavailableError)) == (3, 5)
     assert await who(users, sent("alice", "alice's password")) == "alice"
+
+
+async def test_who_guesses_and_does_not_wait_gets_no_more_than_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    users = Basic({"alice": ALICE})
+    begun, ended = threading.Event(), threading.Event()
+    hashed: list[str] = []
+
+    def slow(password: str, stored: str) -> bool:
+        hashed.append(password)
+        begun.set()
+        assert ended.wait(10)
+        return is_password(password, stored)
+
+    monkeypatch.setattr(basic, "is_password", slow)
+    guesses = [asyncio.create_task(who(users, sent("alice", f"guess {number}"))) for number in range(5)]
+    assert await asyncio.to_thread(begun.wait, 10)
+    for guess in guesses:
+        guess.cancel()
+    await asyncio.gather(*guesses, return_exceptions=True)
+    last = asyncio.create_task(who(users, sent("alice", "the last")))
+    for _ in range(3):  # what could begin has, by then
+        await asyncio.to_thread(begun.wait, 10)
+    assert hashed == ["guess 0"]
+    ended.set()
+    assert await last is None
+    assert hashed == ["guess 0", "the last"]
 
 
 @pytest.mark.parametrize(
