@@ -63,8 +63,9 @@ class PublishedKeys:
     """The key set at a URL. It is fetched when it is first needed, every ten minutes, and when a key is missed, but
     twice in half a minute never; while it cannot be had, the last one counts for a day.
 
-    Of those who need it anew, one fetches it, and the others go on with what there is. `fetch` stands in for the
-    network, `now` for the clock.
+    Of those who need it anew, one waits until it has come, and the others go on with what there is. It comes also if
+    that one leaves: callers who are in a hurry cannot keep it away, nor have the issuer asked again and again. `fetch`
+    stands in for the network, `now` for the clock.
     """
 
     def __init__(
@@ -86,12 +87,16 @@ class PublishedKeys:
         self._fetched = 0.0
         self._tried: float | None = None
         self._turn = asyncio.Lock()
+        self._renewing: asyncio.Task[None] | None = None
 
     async def keys(self, wanted: str = "") -> tuple[PublicKeys, int]:
-        if self._keys is None or (self._is_due(wanted) and not self._turn.locked()):
+        if self._keys is None:
             async with self._turn:
                 if self._is_due(wanted):
                     await self._renew()
+        elif self._is_due(wanted) and (self._renewing is None or self._renewing.done()):
+            self._renewing = asyncio.get_running_loop().create_task(self._renew())
+            await asyncio.shield(self._renewing)
         if self._keys is None or self._now() - self._fetched > GOOD:
             raise UnavailableError("The keys of the issuer cannot be had now")
         return self._keys, self._edition

@@ -146,6 +146,25 @@ async def test_when_who_fetches_has_gone_the_next_does_it() -> None:
     assert issuer.asked == 2
 
 
+async def test_a_newer_set_comes_also_if_nobody_waits_for_it_and_the_issuer_is_asked_once() -> None:
+    issuer = Issuer()
+    await issuer.ids()
+    issuer.published = BOTH
+    issuer.now += PAUSE
+    issuer.gate = asyncio.Event()
+    for number in range(5):
+        impatient = asyncio.create_task(issuer.ids(f"made up {number}"))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        await asyncio.gather(impatient, return_exceptions=True)
+    assert issuer.asked == 2
+    issuer.gate.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert await issuer.ids() == (KEY.id, OTHER_KEY.id)
+    assert issuer.asked == 2
+
+
 async def test_a_rotation_at_the_issuer_reaches_the_callers() -> None:
     issuer = Issuer()
     scheme = Bearer(issuer=ISSUER, audience=AUDIENCE, keys=issuer.keys)
