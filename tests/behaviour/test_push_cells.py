@@ -39,14 +39,16 @@ def ended(wire: Wire, hook: Receiver) -> bool:
     return bool(last.get("status", {}).get("state") == "TASK_STATE_COMPLETED")
 
 
-@requirement("R-3.1.7-01", "R-3.1.7-02", "R-3.1.10-01", "R-4.3.3-06")
+@requirement("R-3.1.7-01", "R-3.1.7-02", "R-3.1.10-01", "R-4.3.3-01", "R-4.3.3-06", "R-4.3.3-08", "R-13.2-01", "R-T-05")
 async def test_a_webhook_is_called_until_it_is_removed(serve: Serve, hook: Receiver) -> None:
     agent, gate = gated(push=PushOptions(allow=[hook.origin], retry=Retry(first=0.01, most=0.02)))
     wire = await serve(agent)
     task = await wire.send("one two three", configuration={"returnImmediately": True})
     configs = Configs(wire, task["id"])
+    secret = {"scheme": "Bearer", "credentials": "secret"}
     for config_id in ("kept", "removed"):
-        await configs.create(id=config_id, url=f"{hook.url}?{config_id}", token="of-mine")
+        url = f"{hook.url}?{config_id}"
+        await configs.create(id=config_id, url=url, token="of-mine", authentication=secret)
     gate.release()
     await hook.until(lambda receiver: len(receiver.posts) == 2)
     await configs.call("Delete", id="removed")
@@ -58,6 +60,8 @@ async def test_a_webhook_is_called_until_it_is_removed(serve: Serve, hook: Recei
     assert set(ids[2:]) == {"kept"}
     assert {post.headers["content-type"] for post in hook.posts} == {MEDIA_TYPES[wire.cell.line]}
     assert {post.headers["x-a2a-notification-token"] for post in hook.posts} == {"of-mine"}
+    assert {post.headers["authorization"] for post in hook.posts} == {"Bearer secret"}
+    assert wire.cell.line == "0.3" or {len(post.body) for post in hook.posts} == {1}
     assert await configs.ids() == ["kept"]
 
 

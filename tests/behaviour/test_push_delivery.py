@@ -172,7 +172,6 @@ async def test_a_redirect_is_not_followed(hooks: tuple[Receiver, Receiver], open
     assert elsewhere.posts == []
 
 
-@requirement("R-13.2-03")
 async def test_a_receiver_may_say_how_long_to_wait(hook: Receiver, opened: AsyncExitStack) -> None:
     hook.say(503, ("retry-after", "1"))
     wire = await wired(opened, echo(push=pushing(hook, retry=Retry(first=0.01, most=0.3))))

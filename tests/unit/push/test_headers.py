@@ -28,6 +28,7 @@ def authorized(scheme: str, credentials: str | None) -> dict[str, str]:
     return {name: value for name, value in headers(authentication=given).items() if name not in headers()}
 
 
+@requirement("R-T-06")
 def test_every_delivery_says_what_it_is_and_which() -> None:
     assert headers() == {
         "content-type": "application/a2a+json",

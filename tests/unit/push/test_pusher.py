@@ -10,6 +10,7 @@ from dragoman.ports.webhook import AddressRefused, Answer, Undelivered
 from dragoman.push.delivery import Undeliverable
 from dragoman.push.options import PushOptions, Retry
 from dragoman.types.task import TaskState
+from tests.behaviour.manifest import requirement
 from tests.unit.push.stage import chunk, played, staged, state
 
 HOOK = "https://one.example/a"
@@ -79,6 +80,7 @@ async def test_there_is_an_end_to_how_many_hang_at_once() -> None:
         assert stage.pusher.state.under_way == stage.receivers.most == 2 * 8
 
 
+@requirement("R-13.2-03")
 @played
 async def test_what_fails_comes_again_and_the_cursor_does_not_move_before_the_answer() -> None:
     async with staged() as stage:
@@ -104,13 +106,15 @@ async def test_what_fails_comes_again_and_the_cursor_does_not_move_before_the_an
         assert stage.told[4].age == 7
 
 
+@requirement("R-4.3.3-07", "R-13.2-02")
+@pytest.mark.parametrize(("options", "seconds"), [(PushOptions(timeout=3.0), 3.0), (PushOptions(), 15.0)])
 @played
-async def test_an_attempt_has_its_time() -> None:
-    async with staged(PushOptions(timeout=3.0)) as stage:
+async def test_an_attempt_has_its_time(options: PushOptions, seconds: float) -> None:
+    async with staged(options) as stage:
         stage.receivers.takes[HOOK] = 1_000
         await stage.begin("t", HOOK)
-        await asyncio.sleep(3.5)
-        assert [(attempt.outcome, attempt.seconds) for attempt in stage.told] == [("failed", 3.0)]
+        await asyncio.sleep(seconds + 0.5)
+        assert [(attempt.outcome, attempt.seconds) for attempt in stage.told] == [("failed", seconds)]
         assert stage.receivers.under_way == []
 
 

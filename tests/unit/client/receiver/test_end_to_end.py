@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,7 +13,9 @@ from starlette.applications import Starlette
 from dragoman import Agent, InputRequired, Message, PushOptions, TaskContext, TaskHandle, answer, connect, sync
 from dragoman.client.client import Client
 from dragoman.client.receiver import HmacSignature, JwtSignature, ReceiverLimits
+from dragoman.client.receiver.gate import Gate
 from dragoman.client.receiver.hosting import hosted
+from dragoman.client.receiver.watch import Watch
 from dragoman.errors import PushNotificationNotSupportedError
 from dragoman.push.options import Retry
 from dragoman.push.signer import HmacSigner, JwtSigner
@@ -210,8 +212,16 @@ async def test_a_direct_answer_is_pushed_too() -> None:
 
 
 @requirement("R-T-05")
-async def test_credentials_are_sent_beside_the_token() -> None:
+async def test_credentials_are_sent_beside_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told()
+    shown: set[str | None] = set()
+    admit = Gate.admit
+
+    def seen(gate: Gate, headers: Mapping[str, str]) -> Watch | None:
+        shown.add(headers.get("authorization"))
+        return admit(gate, headers)
+
+    monkeypatch.setattr(Gate, "admit", seen)
     bearer = AuthenticationInfo(scheme="Bearer", credentials="key-1")
     async with (
         connect(pushing()) as client,
@@ -220,6 +230,7 @@ async def test_credentials_are_sent_beside_the_token() -> None:
     ):
         await started(client, "1", webhook=receiver)
         await asyncio.wait_for(told.ended.wait(), 20)
+    assert shown == {"Bearer key-1"}
 
 
 async def test_an_agent_that_does_not_push_is_not_sent_the_message() -> None:
