@@ -17,7 +17,7 @@ from dragoman.cli.invocation import Invocation
 from dragoman.cli.reach import document_of
 from dragoman.cli.render import Label, card_lines, field
 from dragoman.client.discovery import CardInvalid
-from dragoman.client.signatures import CardNotVerified
+from dragoman.client.signatures import CardDocument, CardNotVerified, verdict_of
 from dragoman.client.wire import encode
 from dragoman.errors import ConfigurationError, ReplyMalformed
 from dragoman.signing.keys import KeyRing
@@ -28,31 +28,26 @@ __all__ = ["diff", "keys", "show", "sign", "validate", "verify"]
 async def show(
     invocation: Invocation, keys: Sequence[Path], jku: Sequence[str], *, require_signature: bool, validate: bool
 ) -> None:
-    """The card. As JSON it stands alone: what its signatures show goes to standard error.
+    """The card, of a verified one what was signed. As JSON it stands alone: what its signatures show goes to standard
+    error.
 
     Raises:
         CardNotVerified: it must be, and is not.
         CardInvalid: it must be valid, and is not.
     """
-    body = await _body(invocation) if validate else None
-    if body is not None:
-        problems = [one for one in validate_card(_members(body)) if one.serious]
-        if problems:
-            raise CardInvalid(
-                f"the card is not valid: {'; '.join(f'{one.pointer} {one.words}' for one in problems)}", ""
-            )
-    document = await document_of(invocation)
-    verdict = await verify_card(document.body or document.card, _trusted(keys, jku))
+    document = await (_valid(invocation) if validate else document_of(invocation))
+    verdict = await verdict_of(document, _trusted(keys, jku))
+    card = verdict.card or document.card
     if require_signature and verdict.outcome is not Outcome.VERIFIED:
         raise CardNotVerified(document.card.name, verdict)
     if verdict.forged:
         invocation.out.warn(f"the card is not what was signed: {verdict.reason}")
     if invocation.settings.json:
-        invocation.out.document(encode(document.card))
+        invocation.out.document(encode(card))
         for line in _outcome(verdict):
             invocation.out.note(line)
     else:
-        invocation.out.lines([*card_lines(document.card), *_outcome(verdict)])
+        invocation.out.lines([*card_lines(card), *_outcome(verdict)])
     if validate:
         invocation.out.note("the card is valid")
 
@@ -85,7 +80,9 @@ async def sign(invocation: Invocation, key: Path, jku: str | None, *, replace: b
     for one in validate_card(members):
         if one.serious:
             invocation.out.warn(f"{one.pointer} {one.words}")
-    former: list[Any] = [] if replace else members.get("signatures") or []
+    former: Any = [] if replace else members.get("signatures") or []
+    if not isinstance(former, list):
+        raise CardInvalid("the card cannot be signed: its signatures are not a list; --replace leaves them out", "")
     try:
         made = [msgspec.to_builtins(one) for one in signer.signatures(members)]
     except ReplyMalformed as error:
@@ -128,6 +125,25 @@ async def diff(invocation: Invocation, old: str, new: str, *, breaking: bool) ->
         labels = {True: Label.BREAKING, False: Label.CHANGE}
         invocation.out.lines(field(labels[one.breaking], one.words) for one in changes)
     return 1 if changes else 0
+
+
+async def _valid(invocation: Invocation) -> CardDocument:
+    """The card, if nothing is wrong with it."""
+    try:
+        document = await document_of(invocation)
+    except CardInvalid as error:
+        if error.document:
+            _demand_valid(error.document)
+        raise
+    assert document.body is not None
+    _demand_valid(document.body)
+    return document
+
+
+def _demand_valid(body: bytes) -> None:
+    problems = [f"{one.pointer} {one.words}" for one in validate_card(_members(body)) if one.serious]
+    if problems:
+        raise CardInvalid(f"the card is not valid: {'; '.join(problems)}", "")
 
 
 async def _body(invocation: Invocation) -> bytes:

@@ -198,6 +198,10 @@ class CardCache:
         entry = self._entries.get(url)
         return {"if-none-match": entry.etag} if entry is not None and entry.etag else {}
 
+    def has(self, url: str) -> bool:
+        """Whether this card was seen."""
+        return url in self._entries
+
     def renew(self, url: str, headers: Mapping[str, str]) -> CardDocument:
         """The card that the agent says has not changed."""
         document, etag = self._entries[url].document, self._entries[url].etag
@@ -278,7 +282,7 @@ class CardSource:
     async def _asked(self, url: str) -> CardDocument:
         headers = {**self._headers, **self._cache.condition(url)}
         async with following(self._transport, "GET", url, headers) as response:
-            if response.status == NOT_MODIFIED:
+            if response.status == NOT_MODIFIED and self._cache.has(url):
                 return self._cache.renew(url, response.headers)
             return self._cache.keep(url, await _received(url, response), response.headers)
 
@@ -299,7 +303,8 @@ def _from_file(path: Path) -> CardDocument:
 def _decoded(body: bytes, place: str) -> CardDocument:
     try:
         return CardDocument(decode_card(body), body)
-    except DragomanError as error:
-        invalid = CardInvalid(f"{place} is not an agent card: {error}", body[:200].decode("utf-8", "replace"))
+    except ReplyMalformed as error:
+        why = str(error).removesuffix(f": {error.excerpt}")
+        invalid = CardInvalid(f"{place} is not an agent card: {why}", error.excerpt)
         invalid.document = body
         raise invalid from error

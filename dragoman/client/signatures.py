@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dragoman.cards.keys import CardKeys
     from dragoman.cards.verdict import CardVerdict
 
-__all__ = ["CardDocument", "CardJudge", "CardNotVerified", "CardSignatures"]
+__all__ = ["CardDocument", "CardJudge", "CardNotVerified", "CardSignatures", "verdict_of"]
 
 CardSignatures = Literal["ignore", "report", "require"]
 """What is done about signatures: nothing; they are verified, and it is said what they show; or a card that is not
@@ -39,6 +39,20 @@ class CardDocument(msgspec.Struct, frozen=True, eq=False):
 
     card: AgentCard
     body: bytes | None = None
+
+
+async def verdict_of(document: CardDocument, keys: "CardKeys | None") -> "CardVerdict":
+    """What the signatures of a card show that could be read; nothing, if its document can be read in two ways."""
+    from dragoman.cards.verdict import CardVerdict, Outcome, SignatureVerdict
+    from dragoman.cards.verification import verify_card
+
+    if not document.card.signatures:
+        return CardVerdict(outcome=Outcome.ABSENT)
+    try:
+        return await verify_card(document.body or document.card, keys)
+    except ReplyMalformed as error:
+        found = SignatureVerdict(valid=False, reason=str(error))
+        return CardVerdict(outcome=Outcome.UNVERIFIABLE, signatures=(found,))
 
 
 class CardJudge:
@@ -78,7 +92,7 @@ class CardJudge:
 
     async def _judge(self, document: CardDocument) -> None:
         self._judged = None
-        verdict = self.verdict = await self._verdict(document)
+        verdict = self.verdict = await verdict_of(document, self._keys)
         if self._policy == "require" and verdict.card is None:
             raise CardNotVerified(document.card.name, verdict)
         if verdict.forged:
@@ -86,15 +100,3 @@ class CardJudge:
         self._seen, self._until = document, self._clock() + RELIED_ON
         # What is equal stays the same object, by which a client knows that its agent is as it was.
         self._judged = document.card if verdict.card in (None, document.card) else verdict.card
-
-    async def _verdict(self, document: CardDocument) -> "CardVerdict":
-        from dragoman.cards.verdict import CardVerdict, Outcome, SignatureVerdict
-        from dragoman.cards.verification import verify_card
-
-        if not document.card.signatures:
-            return CardVerdict(outcome=Outcome.ABSENT)
-        try:
-            return await verify_card(document.body or document.card, self._keys)
-        except ReplyMalformed as error:
-            found = SignatureVerdict(valid=False, reason=str(error))
-            return CardVerdict(outcome=Outcome.UNVERIFIABLE, signatures=(found,))

@@ -91,6 +91,37 @@ async def test_each_signature_is_told_of_by_itself(program: Program) -> None:
     ]
 
 
+async def test_of_a_verified_card_what_was_signed_is_shown(program: Program) -> None:
+    signed = await sign(program)
+    keep(program, "more.json", {**signed, "supportsAuthenticatedExtendedCard": True, "security": [{"x": []}]})
+    bare = await program.run("card", "get", "-a", "more.json")
+    assert (bare.fields["Extended Card"], bare.fields["Security Requirement"]) == (["yes"], ["x"])
+    trusting = ("card", "get", "-a", "more.json", "--keys", "keys.json", "--require-signature")
+    text = await program.run(*trusting)
+    assert (text.code, text.fields["Extended Card"], "Security Requirement" in text.fields) == (0, ["no"], False)
+    shown = await program.run(*trusting, "-o", "json")
+    assert (shown.code, "securityRequirements" in shown.json) == (0, False)
+
+
+async def test_a_card_that_can_be_read_in_two_ways_is_shown_and_its_signatures_show_nothing(program: Program) -> None:
+    await sign(program)
+    for name, outcome in (("card.json", "absent"), ("signed.json", "unverifiable")):
+        text = (program.cwd / name).read_text(encoding="utf-8")
+        (program.cwd / name).write_text(text.replace('"version"', '"version": "0", "version"', 1), encoding="utf-8")
+        ran = await program.run("card", "get", "-a", name, "--keys", "keys.json")
+        assert (ran.code, ran.fields["Version"], ran.fields["Signature"]) == (0, ["1"], [outcome])
+        reason = ["The card has a member twice"] if outcome == "unverifiable" else None
+        assert ran.fields.get("Signature Reason") == reason
+
+
+@pytest.mark.parametrize("signatures", ["abc", {"protected": "a"}])
+async def test_signatures_that_are_no_list_are_not_added_to(program: Program, signatures: Any) -> None:
+    keep(program, "odd.json", CARD | {"signatures": signatures})
+    ran = await program.run("card", "sign", "-a", "odd.json", "--key", "key.json", "-o", "json")
+    assert (ran.code, ran.error["code"]) == (1, "A2ACLI_ERR_CARD_INVALID")
+    assert len((await sign(program, "--replace", source="odd.json"))["signatures"]) == 1
+
+
 async def test_signing_keeps_the_card_and_the_signatures_that_it_has_unless_told_otherwise(program: Program) -> None:
     once = await sign(program, "--jku", "https://keys.example/jwks.json")
     assert {name: value for name, value in once.items() if name != "signatures"} == CARD

@@ -150,6 +150,13 @@ async def test_a_card_that_has_not_changed_gets_new_time(agent: Script) -> None:
     assert len(agent.seen) == 2
 
 
+async def test_an_agent_that_says_unasked_that_nothing_has_changed_has_no_card(agent: Script) -> None:
+    agent.answers |= {f"GET {place}": [plain(b"", 304)] for place in (NEW, OLD)}
+    async with connect(agent.url) as client:
+        with pytest.raises(CardNotFound, match="status 304"):
+            await client.card()
+
+
 async def test_clients_may_share_cards(agent: Script) -> None:
     cards = CardCache()
     agent.answers[f"GET {NEW}"] = [published(agent, cache_control="max-age=100")]
@@ -264,8 +271,10 @@ async def test_no_card_says_the_status(agent: Script, status: int) -> None:
 async def test_what_is_no_card_is_invalid(agent: Script, body: bytes) -> None:
     agent.answers[f"GET {NEW}"] = [plain(body)]
     async with connect(agent.url) as client:
-        with pytest.raises(CardInvalid):
+        with pytest.raises(CardInvalid) as raised:
             await client.card()
+    assert str(raised.value).count("<html>") == (1 if body == b"<html>" else 0)
+    assert (raised.value.document, raised.value.excerpt) == (body, body.decode(errors="replace"))
 
 
 async def test_a_card_redirected_to_another_origin_is_not_followed(agent: Script) -> None:
