@@ -27,8 +27,8 @@ def _positive(name: str, seconds: float) -> None:
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
     """When a delivery that has failed is tried again; seconds.
 
-    The n-th wait is anything between 0 and `first` doubled n times, but never more than `most`. A configuration that
-    fails for `budget` is dead.
+    The first wait is anything between 0 and `first`, each later one between 0 and twice what was the most before, up to
+    `most`. A configuration that fails for `budget` is dead.
     """
 
     first: float = 1.0

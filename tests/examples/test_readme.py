@@ -151,10 +151,11 @@ def defaults_of(function: Any) -> dict[str, Any]:
 
 def test_the_limits_are_those_of_the_code() -> None:
     said = README[README.index("## Limits") : README.index("## What is there")]
-    agent, caller, limits = defaults_of(Agent), defaults_of(connect), Limits()
+    agent, caller, limits, push = defaults_of(Agent), defaults_of(connect), Limits(), PushOptions()
     assert f"{agent['max_body_bytes'] // 2**20} MiB (`max_body_bytes=`), within {limits.body_timeout:g} s" in said
     assert f"{agent['cancel_grace']:g} s to clean up (`cancel_grace=`)" in said
     assert f"{agent['drain_grace']:g} s for running tasks (`drain_grace=`)" in said
+    assert f"{push.timeout:g} s (`timeout=` of `PushOptions`), {push.per_host} at once to one receiver" in said
     assert f"every {agent['keep_alive']:g} s (`keep_alive=`)" in said
     assert f"closed after {limits.send_stall:g} s" in said
     assert f"{MAX_THREADS} at a time" in said
