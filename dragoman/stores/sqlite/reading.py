@@ -31,10 +31,15 @@ _TASK = """
 """
 
 
-def load(connection: sqlite3.Connection, task_id: str) -> tuple[Held, int] | None:
-    """A task with all that belongs to it but the log, and how many bytes its records are."""
+def load(connection: sqlite3.Connection, task_id: str, scope: Scope | None = None) -> tuple[Held, int] | None:
+    """A task, with a scope only one of it, with all that belongs to it but the log, and how many bytes its records
+    are.
+    """
+    where, values = "id = ?", [task_id]
+    if scope is not None:
+        where, values = f"{where} and tenant = ? and principal = ?", [task_id, scope.tenant, scope.principal]
     with transaction(connection, "begin"):
-        row = connection.execute(f"{_TASK} where id = ?", (task_id,)).fetchone()
+        row = connection.execute(f"{_TASK} where {where}", values).fetchone()
         return None if row is None else _held(connection, row)
 
 

@@ -79,8 +79,8 @@ class SqliteStore:
         await self._write(Update(commit, self._clock.now()))
 
     async def get(self, task_id: str, scope: Scope) -> Stored | None:
-        held = await self._held(task_id)
-        return held.stored() if held is not None and held.scope == scope else None
+        held = await self._held(task_id, scope)
+        return None if held is None else held.stored()
 
     async def entries(self, task_id: str, scope: Scope, after: int, limit: int = 256) -> tuple[Entry, ...]:
         held = self._cache.get(task_id)
@@ -183,16 +183,18 @@ class SqliteStore:
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
-    async def _held(self, task_id: str) -> Held | None:
-        """The task from memory, or from the file and then kept in memory."""
+    async def _held(self, task_id: str, scope: Scope | None = None) -> Held | None:
+        """The task from memory, or from the file and then kept in memory. With a scope only one of it: what is of
+        another is looked for in the file as if it were not there, so that time tells nobody that it is.
+        """
         if self._writer is None:
             raise StoreUnavailable("The store is not open")
         held = self._cache.get(task_id)
-        if held is not None:
+        if held is not None and scope in (None, held.scope):
             return held
         beginning = self._cache.begin(task_id)
         try:
-            found = await self._read(reading.load, task_id)
+            found = await self._read(reading.load, task_id, scope)
         finally:
             self._cache.end(task_id, beginning)
         if found is None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,8 +164,8 @@ async def test_a_read_that_was_overtaken_by_a_write_is_not_kept(
     has_read, may_return = threading.Event(), threading.Event()
     load = reading.load
 
-    def slow(connection: sqlite3.Connection, task_id: str) -> tuple[Held, int] | None:
-        found = load(connection, task_id)
+    def slow(connection: sqlite3.Connection, *asked: Any) -> tuple[Held, int] | None:
+        found = load(connection, *asked)
         has_read.set()
         assert may_return.wait(PATIENCE)
         return found
@@ -179,6 +180,33 @@ async def test_a_read_that_was_overtaken_by_a_write_is_not_kept(
     assert early.seq == 1
     assert await task_of(cold, story) == story.expected
     await cold.close()
+
+
+async def test_what_is_of_another_takes_the_way_of_what_is_not_there(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = await Narrator(store).begun(scope=Scope("acme", "ann"))
+    assert await store.get(story.id, story.scope) is not None
+    found: list[object] = []
+    load = reading.load
+
+    def told(connection: sqlite3.Connection, *asked: Any) -> tuple[Held, int] | None:
+        found.append(load(connection, *asked))
+        return None
+
+    monkeypatch.setattr(reading, "load", told)
+    await store.close()
+    await store.open()
+    others = (Scope("acme", "bob"), Scope("", "ann"), Scope())
+    for task_id in (story.id, "missing"):  # not in memory
+        assert [await store.get(task_id, scope) for scope in others] == [None] * 3
+    assert found == [None] * 6
+    monkeypatch.setattr(reading, "load", load)
+    assert await task_of(store, story) == story.expected
+    monkeypatch.setattr(reading, "load", told)
+    for task_id in (story.id, "missing"):  # in memory
+        assert [await store.get(task_id, scope) for scope in others] == [None] * 3
+    assert found == [None] * 12
 
 
 async def test_the_shard_and_the_trace_are_columns(store: SqliteStore, path: Path) -> None:
