@@ -9,7 +9,9 @@ __all__ = ["fields_by_name", "reply_fields"]
 
 
 def fields_by_name(fields: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Values by lower-case name; several of one name are joined by a comma (RFC 9110 section 5.3)."""
+    """Values by lower-case name; several of one name are joined by a comma (RFC 9110 section 5.3), but cookies by a
+    semicolon: over HTTP/2 they may come apart, and not every server joins them (RFC 9113 section 8.2.3).
+    """
     named = {name.decode("latin-1"): value.decode("latin-1") for name, value in fields}
     return named if len(named) == len(fields) else _joined(fields)
 
@@ -18,7 +20,8 @@ def _joined(fields: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     named: dict[str, str] = {}
     for raw_name, raw_value in fields:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        named[name] = f"{named[name]}, {value}" if name in named else value
+        between = "; " if name == "cookie" else ", "
+        named[name] = f"{named[name]}{between}{value}" if name in named else value
     return named
 
 

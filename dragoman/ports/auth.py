@@ -17,8 +17,8 @@ MOST_PARAMETERS = 100
 class Credentials(msgspec.Struct, frozen=True):
     """What a request brings by which its caller can be known, whatever the binding. Its `repr` shows nothing of it.
 
-    Names of headers are lower case, several of one name are joined by `, `; over gRPC they are the metadata, and there
-    is no query.
+    Names of headers are lower case, several of one name are joined by `, `, cookies by `; `; over gRPC they are the
+    metadata, and there is no query.
     """
 
     headers: Mapping[str, str] = {}

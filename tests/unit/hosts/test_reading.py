@@ -10,6 +10,7 @@ from dragoman.errors import ConfigurationError, InvalidRequestError, RequestTooL
 from dragoman.hosts.fields import fields_by_name
 from dragoman.hosts.origin import Proxies, base_url
 from dragoman.hosts.reading import Disconnected, read_body, request_path
+from dragoman.ports.auth import Credentials
 
 
 class Incoming:
@@ -102,6 +103,12 @@ async def test_methods_without_a_body_do_not_wait_for_one(method: str) -> None:
 def test_fields_of_one_name_are_joined_in_their_order() -> None:
     fields = [(b"a2a-extensions", b"one"), (b"host", b"x"), (b"a2a-extensions", b"two, three"), (b"odd", b"\xe4")]
     assert fields_by_name(fields) == {"a2a-extensions": "one, two, three", "host": "x", "odd": "\xe4"}
+
+
+def test_cookies_that_come_apart_are_joined_as_cookies_are() -> None:
+    fields = [(b"cookie", b"a=b"), (b"x", b"1"), (b"cookie", b"key=c"), (b"x", b"2")]
+    assert fields_by_name(fields) == {"cookie": "a=b; key=c", "x": "1, 2"}
+    assert Credentials(fields_by_name(fields)).cookie("key") == "c"
 
 
 @pytest.mark.parametrize(
