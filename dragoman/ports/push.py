@@ -96,6 +96,11 @@ class Push(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Whether there is something to deliver."""
         return self.whole or self.cursor < self.seq or self.answer is not None
 
+    @property
+    def due(self) -> bool:
+        """Whether somebody has to look: it is live, and there is something to deliver, or its task has ended."""
+        return self.state is PushState.LIVE and (self.behind or self.terminal)
+
     def moved(self, move: "PushMove") -> "Push":
         """The configuration after a change that its epoch has let in."""
         return msgspec.structs.replace(

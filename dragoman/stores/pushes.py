@@ -102,8 +102,8 @@ class Pushes:
         """In the order of their numbers. Of their tasks they know only how those stood at some time."""
         self.of_task: dict[str, dict[str, int]] = {}
         """The numbers by task and configuration id; nothing for a task that has none."""
-        self._answers: dict[tuple[Scope, str], int] = {}
-        """The numbers of those that wait for direct answers: the last one with its id in its scope."""
+        self._answers: dict[tuple[Scope, str], list[int]] = {}
+        """The numbers of those that deliver direct answers, by scope and id, in order; nothing where there is none."""
         self._letters: dict[int, list[DeadLetter]] = {}
         self._due: list[int] = []
         """In order, so that nobody has to look at all of them."""
@@ -116,7 +116,7 @@ class Pushes:
         self._last += 1
         held = self._tasks.get(new.task_id)
         if held is None:
-            self._answers[new.scope, new.id] = self._last
+            self._answers.setdefault((new.scope, new.id), []).append(self._last)
             return self._set(begun(new, self._last, now, seq=0, terminal=False))
         self.of_task.setdefault(new.task_id, {})[new.id] = self._last
         return self._set(begun(new, self._last, now, seq=held.seq, terminal=held.state.terminal))
@@ -126,7 +126,8 @@ class Pushes:
         return None if n is None else self._now(n)
 
     def find_answer(self, scope: Scope, config_id: str) -> Push | None:
-        return self._all.get(self._answers.get((scope, config_id), 0))
+        numbers = self._answers.get((scope, config_id))
+        return None if numbers is None else self._all[numbers[-1]]
 
     def page(self, task_id: str, after: int, limit: int) -> tuple[Push, ...]:
         """The configurations of a task with numbers after `after`."""
@@ -212,7 +213,7 @@ class Pushes:
 
     def _set(self, push: Push) -> Push:
         self._all[push.n] = push
-        self._mark(push.n, due=push.state is PushState.LIVE and (push.behind or push.terminal))
+        self._mark(push.n, due=push.due)
         return push
 
     def _mark(self, n: int, *, due: bool) -> None:
@@ -225,7 +226,10 @@ class Pushes:
 
     def _remove(self, n: int) -> None:
         push = self._all.pop(n)
-        if not push.task_id and self._answers.get((push.scope, push.id)) == n:
-            del self._answers[push.scope, push.id]
+        if not push.task_id:
+            place = push.scope, push.id
+            self._answers[place].remove(n)
+            if not self._answers[place]:
+                del self._answers[place]
         self._letters.pop(n, None)
         self._mark(n, due=False)

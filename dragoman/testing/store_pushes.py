@@ -280,7 +280,8 @@ class ConfigurationContract:
         assert (first.task_id, first.answer, first.behind, first.seq, first.terminal) == ("", ANSWER, True, 0, False)
         assert second.n > first.n
         assert await store.get_push("", scope, "c") == second
-        assert await store.get_push("", ANYONE, "c") is None
+        for other in (ANYONE, Scope("t", "q"), Scope("s", "p")):
+            assert await store.get_push("", other, "c") is None
         assert await store.due_pushes("one", 1000, after=0, limit=9) == (first, second)
         await store.move_push(_failing(second, cursor=0, whole=False))
         await store.move_push(PushMove(n=first.n, epoch=1, cursor=0, state=PushState.ENDED))
@@ -292,6 +293,12 @@ class ConfigurationContract:
         for n in (first.n, second.n):
             with refused(Fenced):
                 await store.move_push(PushMove(n=n, epoch=1, cursor=0))
+
+    async def test_of_direct_answers_with_one_id_the_last_that_is_left_is_found(self, store: Store) -> None:
+        puts = [await store.put_push(direct()) for _ in range(3)]
+        for put in puts[1:]:
+            await store.move_push(PushMove(n=put.n, epoch=1, cursor=0, state=PushState.ENDED))
+        assert await store.get_push("", ANYONE, "c") == puts[0]
 
     async def test_a_direct_answer_is_kept_with_the_configuration_that_delivers_it_or_not_at_all(
         self, store: Store

@@ -43,12 +43,11 @@ def microseconds(time: datetime | None) -> int | None:
 
 def row_of(push: Push, task: int | None) -> Row:
     """The row of a configuration of the task with this number."""
-    due = push.state is PushState.LIVE and (push.behind or push.terminal)
     return (
         push.n, task, push.id, push.scope.tenant, push.scope.principal, push.dialect, push.origin, push.sealed,
         b"" if push.opened is None else encode(push.opened), b"" if push.answer is None else encode(push.answer),
         to_microseconds(push.created), push.worker, push.epoch, push.cursor, push.state.value, int(push.whole),
-        push.attempts, microseconds(push.failing_since), microseconds(push.not_before), push.trouble, int(due),
+        push.attempts, microseconds(push.failing_since), microseconds(push.not_before), push.trouble, int(push.due),
     )  # fmt: skip
 
 
