@@ -1,5 +1,6 @@
 """What an agent publishes of itself: its cards, signed if it has keys for it, and the keys that others verify with."""
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,17 @@ else:
 
 __all__ = ["SignCards", "card_publisher", "card_signer", "extended_card", "key_publisher"]
 
+log = logging.getLogger("dragoman.server")
 
-def card_signer(given: SignCards | None, url: str | None) -> "CardSigner | None":
-    """Who signs, if anybody does. Keys alone are found where an agent with a public URL under https publishes them."""
+
+def card_signer(given: SignCards | None, card: AgentCard, url: str | None) -> "CardSigner | None":
+    """Who signs the card, if anybody does. Keys alone are found where an agent with a public URL under https publishes
+    them. An agent that takes its address from the requests signs any that a caller names, which is warned of.
+    """
     if given is None:
         return None
+    if url is None and not card.supported_interfaces:
+        log.warning("%s has no url=, and signs its card for whatever address a caller says it has", card.name)
     from dragoman.cards.signer import CardSigner
 
     base = (url or "").rstrip("/")

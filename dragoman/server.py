@@ -189,7 +189,7 @@ class Server:
             beside = None if store == "memory" else Path(self.store.description)
             self.pusher, pushes = _pushes(settings.push, self.store, beside, world)
             world = msgspec.structs.replace(world, pushes=pushes)
-        signer = card_signer(settings.sign_cards, settings.url)
+        signer = card_signer(settings.sign_cards, card, settings.url)
         extended = extended_card(settings.extended_card, signer)
         self.service = Service(world, card.capabilities, extended_card=extended)
         self._card = card

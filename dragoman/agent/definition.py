@@ -57,7 +57,8 @@ class Agent(Owned):
         capabilities: Replaces what `streaming`, `push` and `extensions` say to be there.
         interfaces: Replaces the interfaces that are inferred.
         extended_card: The card for callers who ask for more; its presence declares the capability.
-        sign_cards: A `KeyRing` that signs both cards, or a `CardSigner` (`docs/cards.md`). Default: nobody signs.
+        sign_cards: A `KeyRing` that signs both cards, or a `CardSigner` (`docs/cards.md`). Together with `url`: without
+            it whatever host a request names is signed. Default: nobody signs.
         trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed. What proxies
             append counts, never what came before it: of `Forwarded` the element of the outermost trusted proxy in the
             row, of `X-Forwarded-Proto`, `-Host` and `-Prefix` each the last.

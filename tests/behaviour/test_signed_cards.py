@@ -92,6 +92,18 @@ async def test_signatures_say_where_the_keys_are_if_the_agent_knows_its_address(
     assert protected.get("jku") == jku
 
 
+@pytest.mark.parametrize(
+    ("how", "warned"), [({}, True), ({"url": "https://agent.example"}, False), ({"interfaces": [INTERFACE]}, False)]
+)
+async def test_an_agent_that_signs_any_address_is_warned_and_one_with_its_own_signs_no_other(
+    started: Start, caplog: pytest.LogCaptureFixture, how: Any, warned: Any
+) -> None:
+    bridge = await started(echo(sign_cards=KeyRing.of(FIRST), **how).asgi())
+    assert ("has no url=" in caplog.text) is warned
+    card = await fetched(bridge, host="evil.example")
+    assert (b"evil.example" in card.body, await outcome(card.body)) == (warned, Outcome.VERIFIED)
+
+
 def _decoded(part: str) -> bytes:
     return base64.urlsafe_b64decode(part + "==")
 
