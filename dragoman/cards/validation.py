@@ -49,6 +49,11 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
+def _object(value: Any) -> Mapping[str, Any]:
+    """The value, if it is an object, else an empty one: that it is none is said by the schema."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
 def _objects(holder: Any, *names: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The objects in the list or map under a member, with their pointers."""
     value: Any = holder
@@ -120,12 +125,11 @@ def _schemes(card: Mapping[str, Any]) -> Iterator[Finding]:
         kinds = [name for name in scheme if name.endswith("SecurityScheme")]
         if len(kinds) != 1:
             yield Finding(where, f"must be of one kind, and is of {', '.join(kinds) or 'none'}")
-        location = cast("Mapping[str, Any]", scheme.get("apiKeySecurityScheme") or {}).get("location")
+        location = _object(scheme.get("apiKeySecurityScheme")).get("location")
         if location is not None and location not in _LOCATIONS:
             yield Finding(f"{where}/apiKeySecurityScheme/location", f"must be one of {', '.join(_LOCATIONS)}")
-        if isinstance(
-            flows := cast("Mapping[str, Any]", scheme.get("oauth2SecurityScheme") or {}).get("flows"), Mapping
-        ):
+        flows = _object(scheme.get("oauth2SecurityScheme")).get("flows")
+        if isinstance(flows, Mapping):
             yield from _flows(f"{where}/oauth2SecurityScheme/flows", list(cast("Mapping[str, Any]", flows)))
 
 

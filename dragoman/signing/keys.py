@@ -78,7 +78,8 @@ class SigningKey:
             else:
                 key = JWKRegistry.import_key({name: given[name] for name in _MEMBERS if name in given})
         except Exception as error:  # noqa: BLE001 -- whatever is wrong with it, its text must not be told
-            raise ConfigurationError(f"the signing key cannot be read: {type(error).__name__}") from None
+            form = "it is to be PEM (PKCS 8) without a password, or a JWK"
+            raise ConfigurationError(f"the signing key cannot be read: {form} ({type(error).__name__})") from None
         loaded = cls._of(key, key.kid)
         stated = "EdDSA" if about.get("alg") == "Ed25519" else about.get("alg", loaded.algorithm)
         if about.get("use", "sig") != "sig" or stated != loaded.algorithm:

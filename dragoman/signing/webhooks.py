@@ -106,8 +106,8 @@ def verify_jwt(
     """What the JWT of a delivery says, if one of the keys has signed it, now, for this audience, over this body and id.
 
     `keys` are the agent's own, had from it beforehand, never by what a delivery says. A JWT is good until it says
-    itself, but for `window` seconds at most. The same delivery comes again when an answer was lost, so the id is for
-    the receiver to remember for that long.
+    itself, but for `window` seconds at most, and `skew` more at either end. The same delivery comes again when an
+    answer was lost, so the id is for the receiver to remember for `window` and twice `skew`.
 
     Raises:
         NotVerified: it is not so, or there is no JWT.
@@ -189,7 +189,8 @@ def verify_hmac(
 ) -> str:
     """The id of a delivery that was signed with one of the secrets, at most `window` seconds from now.
 
-    The same delivery may come again within the window, so the id is for the receiver to remember that long.
+    The same delivery may come again until then, so the id is for the receiver to remember for twice the window: the
+    clock of the agent may be ahead.
 
     Raises:
         NotVerified: it is not so, or there is no signature.

@@ -112,6 +112,8 @@ async def test_what_was_given_up_and_what_was_refused_is_shown_with_its_reason(p
         "trouble": "HTTP 404",
     }
     text = (await program.run("push", "dead", path.name)).out
+    blocks = text.split("\n\n")
+    assert [block.splitlines()[0] for block in blocks] == ["Dead: 1", f"Origin: {ONE}", "Letters: 1", f"Origin: {OTHER}"]
     assert "Config ID: dead\n" in text
     assert "Trouble: no\\nanswer\n" in text
     assert "secret" not in text

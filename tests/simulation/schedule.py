@@ -159,7 +159,7 @@ class _Schedule:
         kept = (await self.around.store.kept()).values()
         settled = all(held.task.state.settled and not (held.waiting and held.task.state.terminal) for held in kept)
         live = await self.around.store.inner.read_pushes(PushState.LIVE, after=0, limit=1_000)
-        return settled and not any(push.behind or push.terminal for push in live)
+        return settled and not any(push.due for push in live)
 
     def outcome(self, seed: int, found: list[Violation]) -> Outcome:
         """What became of it, counted."""
