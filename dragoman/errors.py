@@ -8,7 +8,9 @@
     |   |-- ParseError, MethodNotFoundError, InvalidParamsError, InternalError
     |   |-- InvalidRequestError
     |   |   `-- RequestTooLargeError
-    |   `-- UnauthenticatedError, PermissionDeniedError, UnavailableError
+    |   |-- UnauthenticatedError, PermissionDeniedError
+    |   `-- UnavailableError
+    |       `-- LimitExceededError
     |-- TransportError          the client could not talk to the agent
     |   |-- ConnectFailed, TimedOut
     |   `-- ReplyMalformed      the agent's fault, with an excerpt
@@ -45,6 +47,7 @@ __all__ = [
     "InvalidAgentResponseError",
     "InvalidParamsError",
     "InvalidRequestError",
+    "LimitExceededError",
     "MethodNotFoundError",
     "ParseError",
     "PermissionDeniedError",
@@ -183,12 +186,19 @@ class InternalError(A2AError):
 class UnavailableError(A2AError):
     """The server cannot answer now; the same request may succeed later.
 
-    `retry_after` is what a client was told of when, in seconds, if it was.
+    `retry_after` says when, in seconds, if that is known: to the server, or to the client which was told.
     """
 
     retry_after: float | None = None
     reason = "UNAVAILABLE"
     default_message = "The service is temporarily unavailable"
+
+
+class LimitExceededError(UnavailableError):
+    """The caller asks for more, or more often, than is granted at a time; later, or with less open, it may succeed."""
+
+    reason = "LIMIT_EXCEEDED"
+    default_message = "A limit is exceeded"
 
 
 class UnauthenticatedError(A2AError):

@@ -24,6 +24,7 @@ from dragoman.engine.world import Keeping, Limits, RandomIds, SystemClock, World
 from dragoman.errors import ConfigurationError
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
+from dragoman.hosts.gate import Gate
 from dragoman.hosts.origin import Proxies
 from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
@@ -217,7 +218,7 @@ class Server:
             first=self.open_first,
             open_=self.open,
             close=self.close,
-            authenticator=settings.auth,
+            gate=Gate(settings.auth),
         )
 
     @property

@@ -52,6 +52,7 @@ TABLE: tuple[Status, ...] = (
     Status(errors.UnauthenticatedError, -31401, 401, "UNAUTHENTICATED"),
     Status(errors.PermissionDeniedError, -31403, 403, "PERMISSION_DENIED"),
     Status(errors.RequestTooLargeError, -32600, 413, "RESOURCE_EXHAUSTED"),
+    Status(errors.LimitExceededError, -31429, 429, "RESOURCE_EXHAUSTED"),
     Status(errors.UnavailableError, -32603, 503, "UNAVAILABLE"),
 )
 """Where a code stands twice, the first row is what the code alone means."""
@@ -105,7 +106,7 @@ _BY_REASON: dict[str, type[A2AError]] = {
     # Names of gRPC statuses, which stand alone where a gateway answers.
     "NOT_FOUND": errors.TaskNotFoundError,
     "UNIMPLEMENTED": errors.MethodNotFoundError,
-    "RESOURCE_EXHAUSTED": errors.UnavailableError,
+    "RESOURCE_EXHAUSTED": errors.LimitExceededError,
 }
 _BY_HTTP: dict[int, type[A2AError]] = {
     400: errors.InvalidRequestError,
@@ -117,7 +118,7 @@ _BY_HTTP: dict[int, type[A2AError]] = {
     413: errors.RequestTooLargeError,
     415: errors.ContentTypeNotSupportedError,
     422: errors.InvalidParamsError,
-    429: errors.UnavailableError,
+    429: errors.LimitExceededError,
     501: errors.UnsupportedOperationError,
     502: errors.UnavailableError,
     503: errors.UnavailableError,

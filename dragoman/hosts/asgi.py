@@ -3,7 +3,7 @@
 A request is read, decoded by its dialect, answered by the service, and written; nothing here knows an operation.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dragoman.dialects.base import HttpReply, HttpRequest
@@ -14,15 +14,16 @@ from dragoman.hosts.binding import Binding, Receive, Scope, Send, turn_away
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.fields import fields_by_name, reply_fields
+from dragoman.hosts.gate import Gate
 from dragoman.hosts.grpc.host import GRPC, GrpcHost
 from dragoman.hosts.grpc.services import GrpcServices
 from dragoman.hosts.keys import KEYS_PATH, KeyPublisher
 from dragoman.hosts.mounting import mount_on
-from dragoman.hosts.origin import Proxies, base_url
+from dragoman.hosts.origin import Proxies, base_url, caller_behind, peer_of
 from dragoman.hosts.probes import PROBE_PATHS, Probes
 from dragoman.hosts.reading import Disconnected, read_body, request_path
 from dragoman.hosts.streaming import write_stream
-from dragoman.ports.auth import Authenticator
+from dragoman.ports.auth import Credentials, Peer
 
 __all__ = ["Application"]
 
@@ -34,8 +35,8 @@ class Application:
     """The agent as an ASGI application. Opens with the lifespan, or else on the first request.
 
     Requests after the end of the lifespan are refused as unavailable, until another begins. `grpc_services` are the
-    full names of the services that the negotiator's dialects of gRPC serve. With an `authenticator`, calls are of whom
-    it knows; the card, the keys, the probes, and health and reflection of gRPC are open to anybody.
+    full names of the services that the negotiator's dialects of gRPC serve. Calls pass the `gate`; the card,
+    the keys, the probes, and health and reflection of gRPC are open to anybody.
     """
 
     def __init__(
@@ -53,10 +54,11 @@ class Application:
         first: Callable[[], Any],
         open_: Callable[[], Any],
         close: Callable[[], Any],
-        authenticator: Authenticator | None = None,
+        gate: Gate,
     ) -> None:
-        self._calls = Calls(service, negotiator, activated, first, authenticator)
-        self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes)
+        self._gate = gate
+        self._calls = Calls(service, negotiator, activated, first, gate)
+        self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes, self._caller)
         self._cards = cards
         self._keys = keys
         self._probes = Probes(service, first)
@@ -92,8 +94,9 @@ class Application:
     async def _bound(self, binding: Binding, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._first()
+            headers = fields_by_name(scope["headers"])
             query = scope["query_string"].decode("latin-1")
-            scope["principal"] = await self._calls.principal(fields_by_name(scope["headers"]), query)
+            scope["principal"] = await self._gate.enter(Credentials(headers, query, self._caller(scope, headers)))
         except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
             await turn_away(scope, self._calls.public(error), send)
             return
@@ -125,7 +128,8 @@ class Application:
                 reply.headers["connection"] = "close"
             await _write(reply, send)
             return
-        answer = await self.exchange(HttpRequest(scope["method"], path, query, headers, body), receive, send)
+        request = HttpRequest(scope["method"], path, query, headers, body)
+        answer = await self.exchange(request, peer_of(scope), receive, send)
         if answer is not None:
             await _write(answer, send)
 
@@ -140,14 +144,17 @@ class Application:
             or request.headers.get("content-type", "").startswith(GRPC)
         )
 
-    async def exchange(self, request: HttpRequest, receive: Receive, send: Send) -> HttpReply | None:
+    async def exchange(self, request: HttpRequest, peer: Peer, receive: Receive, send: Send) -> HttpReply | None:
         """The answer to a call, or None for a stream, which is sent."""
-        answer = await self._calls.answer(request)
+        answer = await self._calls.answer(request, caller_behind(peer, request.headers, self._proxies))
         if not isinstance(answer, Stream):
             return answer
         stall = self._calls.service.limits.send_stall
         await write_stream(answer, public=self._calls.public, stall=stall, receive=receive, send=send)
         return None
+
+    def _caller(self, scope: Scope, headers: Mapping[str, str]) -> Peer:
+        return caller_behind(peer_of(scope), headers, self._proxies)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from dragoman.dialects.status import status_of
 from dragoman.engine.service import Service
 from dragoman.errors import A2AError
-from dragoman.hosts.calls import challenges_of
+from dragoman.hosts.calls import fields_of
 
 __all__ = ["Binding", "Receive", "Scope", "Send", "turn_away"]
 
@@ -46,6 +46,6 @@ async def turn_away(scope: Scope, error: A2AError, send: Send) -> None:
         return
     body = error.message.encode()
     headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(body))]
-    headers += [(name.encode(), value.encode("latin-1")) for name, value in challenges_of(error).items()]
+    headers += [(name.encode(), value.encode("latin-1")) for name, value in fields_of(error).items()]
     await send({"type": "http.response.start", "status": status_of(error).http, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,7 +1,8 @@
 """Requests answered by the service, alike for all bindings."""
 
 import logging
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,14 +20,13 @@ from dragoman.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from dragoman.ports.auth import Authenticator, Credentials
-from dragoman.ports.call import CallContext, Principal
+from dragoman.hosts.gate import Gate
+from dragoman.ports.auth import Credentials, Peer
+from dragoman.ports.call import CallContext
 
-__all__ = ["Calls", "Stream", "challenges_of"]
+__all__ = ["Calls", "Stream", "fields_of"]
 
 log = logging.getLogger("dragoman.hosts")
-
-ANYBODY = Principal()
 
 
 class Stream(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class Calls:
     """From a request that has been read to what has to be written.
 
     `activated` says which of the extensions that a caller names are in force; `first` is awaited before each call.
-    Without an `authenticator` all callers are the anonymous one.
+    `gate` says who calls.
     """
 
     def __init__(
@@ -52,22 +52,20 @@ class Calls:
         negotiator: Negotiator,
         activated: Callable[[tuple[str, ...]], tuple[str, ...]],
         first: Callable[[], Any],
-        authenticator: Authenticator | None = None,
+        gate: Gate,
     ) -> None:
         self.service = service
-        self._authenticator = authenticator
+        self._gate = gate
         self._negotiator = negotiator
         self._activated = activated
         self._first = first
 
-    async def answer(self, request: HttpRequest) -> HttpReply | Stream:
+    async def answer(self, request: HttpRequest, peer: Peer) -> HttpReply | Stream:
         """The whole answer, be it a result or an error, or the stream that is the answer. Raises nothing."""
-        principal = ANYBODY
-        if self._authenticator is not None:
-            try:
-                principal = await self.principal(request.headers, request.query)
-            except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
-                return self.refuse(request, self.public(error))
+        try:
+            principal = await self._gate.enter(Credentials(request.headers, request.query, peer))
+        except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
+            return self.refuse(request, self.public(error))
         dialect, call = self._negotiator.decode(request)
         if isinstance(call, Refusal):
             return dialect.encode_error(call.error, call.reply_to)
@@ -82,30 +80,19 @@ class Calls:
                 return Stream(dialect, call, result, named)
             reply = dialect.encode_result(call, result)
         except Exception as error:  # noqa: BLE001 -- the one place where defects become InternalError
-            return dialect.encode_error(self.public(error), call.reply_to)
+            public = self.public(error)
+            reply = dialect.encode_error(public, call.reply_to)
+            reply.headers.update(fields_of(public))
+            return reply
         if named:
             reply.headers.update(named)
         return reply
-
-    async def principal(self, headers: Mapping[str, str], query: str) -> Principal:
-        """Who calls; the one place where that is decided, before anything else of a request is looked at.
-
-        Raises:
-            A2AError: whoever it is may not call, or it cannot be found out.
-        """
-        if self._authenticator is None:
-            return ANYBODY
-        principal = await self._authenticator.authenticate(Credentials(headers, query))
-        if not principal.id:
-            # Whoever is known has a name: nobody comes by mistake to what anonymous callers have left.
-            raise UnauthenticatedError
-        return principal
 
     def refuse(self, request: HttpRequest, error: A2AError) -> HttpReply:
         """The answer to a request that is refused before its body was decoded."""
         dialect, reply_to = self._negotiator.refusing(request)
         reply = dialect.encode_error(error, reply_to)
-        reply.headers.update(challenges_of(error))
+        reply.headers.update(fields_of(error))
         return reply
 
     def public(self, error: Exception) -> A2AError:
@@ -118,8 +105,12 @@ class Calls:
         return InternalError()
 
 
-def challenges_of(error: A2AError) -> dict[str, str]:
-    """The header that says by what a caller could be known (RFC 9110 section 11.6.1), if the error says it."""
+def fields_of(error: A2AError) -> dict[str, str]:
+    """What the head of an answer says of an error: by what a caller could be known (RFC 9110 section 11.6.1), and when
+    to come again (section 10.2.3), if the error says it.
+    """
     if isinstance(error, UnauthenticatedError | PermissionDeniedError) and error.challenges:
         return {"www-authenticate": ", ".join(error.challenges)}
+    if isinstance(error, UnavailableError) and error.retry_after is not None:
+        return {"retry-after": str(max(1, math.ceil(error.retry_after)))}
     return {}

@@ -1,12 +1,13 @@
-"""Where the caller sees this server: the base URL of the interfaces, from the request."""
+"""Who is connected, and where that caller sees this server, from the request: behind proxies, by their word."""
 
 import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dragoman.errors import ConfigurationError
+from dragoman.ports.auth import NOBODY, Peer
 
-__all__ = ["Proxies", "base_url"]
+__all__ = ["Proxies", "base_url", "caller_behind", "peer_of"]
 
 
 class Proxies:
@@ -50,6 +51,33 @@ def base_url(scope: Mapping[str, Any], headers: Mapping[str, str], proxies: Prox
     return f"{scheme}://{host or _own_host(scope)}{prefix}".rstrip("/")
 
 
+def peer_of(scope: Mapping[str, Any]) -> Peer:
+    """Who is at the other end of the connection of this ASGI scope."""
+    client = scope.get("client")
+    return NOBODY if not client else Peer(client[0])
+
+
+def caller_behind(peer: Peer, headers: Mapping[str, str], proxies: Proxies) -> Peer:
+    """Who calls, where the peer is a trusted proxy: the last address of the row that is not one itself; else the peer.
+
+    What a proxy says of the caller stands in for what is known of the proxy.
+    """
+    if not proxies.trust(peer.address):
+        return peer
+    if "forwarded" in headers:
+        return Peer(_plain(_address(_forwarded(headers["forwarded"], proxies).get("for", ""))))
+    named = [_plain(_address(node.strip())) for node in headers.get("x-forwarded-for", "").split(",")]
+    return Peer(next((one for one in reversed(named) if not proxies.trust(one)), named[0]))
+
+
+def _plain(address: str) -> str:
+    """The address, if it is one."""
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return ""
+
+
 def _own_host(scope: Mapping[str, Any]) -> str:
     """The address that the server listens at; a socket in the file system is on this machine."""
     host, port = scope.get("server") or ("localhost", None)
@@ -75,7 +103,7 @@ def _forwarded(value: str, proxies: Proxies) -> dict[str, str]:
 
 
 def _address(node: str) -> str:
-    """The address of a node, which may be given with a port, then an IPv6 address is in brackets."""
+    """The address of a node, which may be given with a port; an IPv6 address is in brackets then, or stands alone."""
     if node.startswith("["):
         return node[1:].partition("]")[0]
-    return node.partition(":")[0]
+    return node if node.count(":") > 1 else node.partition(":")[0]

@@ -1,6 +1,6 @@
 """What the connections of one server share, and what the server asks of each."""
 
-from asyncio import AbstractEventLoop, Task
+from asyncio import AbstractEventLoop, BaseTransport, Task
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -8,8 +8,9 @@ import msgspec
 
 from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.hosts.binding import Receive, Scope, Send
+from dragoman.ports.auth import Peer
 
-__all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Exchanging", "Site", "address"]
+__all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Exchanging", "Site", "about"]
 
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -40,8 +41,8 @@ class Exchanging(Protocol):
         """Whether this request may come by `exchange`."""
         ...
 
-    async def exchange(self, request: HttpRequest, receive: Receive, send: Send) -> HttpReply | None:
-        """The answer, to be written as it is; None if it was sent by `send`."""
+    async def exchange(self, request: HttpRequest, peer: Peer, receive: Receive, send: Send) -> HttpReply | None:
+        """The answer, to be written as it is; None if it was sent by `send`. `peer` is who is connected."""
         ...
 
 
@@ -84,7 +85,19 @@ class Site:
         self.closing = False
 
 
-def address(name: Any) -> tuple[str, int | None] | None:
+def about(transport: BaseTransport) -> dict[str, Any]:
+    """What the ASGI scope of every request of a connection has."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
+        "server": _address(transport.get_extra_info("sockname")),
+        "client": _address(transport.get_extra_info("peername")),
+        "root_path": "",
+    }
+
+
+def _address(name: Any) -> tuple[str, int | None] | None:
     """A socket's name as ASGI has it: host and port, or the path of a Unix socket."""
     if isinstance(name, tuple):
         host, port = cast("tuple[str, int]", name)[:2]

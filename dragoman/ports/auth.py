@@ -9,9 +9,26 @@ import msgspec
 from dragoman.ports.call import Principal
 from dragoman.types.card import SecurityRequirement, SecurityScheme
 
-__all__ = ["Authenticator", "Credentials"]
+__all__ = ["NOBODY", "Authenticator", "Credentials", "Peer"]
 
 MOST_PARAMETERS = 100
+
+
+class Peer(msgspec.Struct, frozen=True):
+    """The other end of a request's connection; behind trusted proxies, the caller that they name."""
+
+    address: str = ""
+    """Its IP address; empty where there is none, as on a socket in the file system."""
+    certificate: bytes = b""
+    """The client certificate (DER) by which TLS knows it, verified against the authorities that the owner trusts; empty
+    without one.
+    """
+
+    def __repr__(self) -> str:
+        return f"Peer(address={self.address!r})"
+
+
+NOBODY = Peer()
 
 
 class Credentials(msgspec.Struct, frozen=True):
@@ -23,6 +40,7 @@ class Credentials(msgspec.Struct, frozen=True):
 
     headers: Mapping[str, str] = {}
     query: str = ""
+    peer: Peer = NOBODY
 
     def __repr__(self) -> str:
         return "Credentials()"

@@ -1,7 +1,7 @@
 """gRPC calls of the A2A operations (specification section 10), and of what gRPC itself offers beside them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -17,6 +17,7 @@ from dragoman.hosts.grpc.services import GrpcServices
 from dragoman.hosts.grpc.status import OK, Code, Fault, Fields, fields, trailers
 from dragoman.hosts.reading import Disconnected, read_body
 from dragoman.hosts.timing import within
+from dragoman.ports.auth import Peer
 
 __all__ = ["GRPC", "GrpcHost"]
 
@@ -35,11 +36,19 @@ LONGEST_QUESTION = 64 * 1024
 class GrpcHost:
     """Answers the requests whose content type is gRPC's, on connections that can send trailers.
 
-    A caller's deadline ends the call and nothing else: the task goes on. One message may have `max_bytes`.
+    A caller's deadline ends the call and nothing else: the task goes on. One message may have `max_bytes`. `caller`
+    says from where a request comes.
     """
 
-    def __init__(self, calls: Calls, services: GrpcServices, max_bytes: int) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        services: GrpcServices,
+        max_bytes: int,
+        caller: Callable[[Scope, Mapping[str, str]], Peer],
+    ) -> None:
         self._calls = calls
+        self._caller = caller
         self._services = services
         self._max_bytes = max_bytes
 
@@ -86,7 +95,7 @@ class GrpcHost:
             message = unframe(body, headers.get("grpc-encoding", ""), limit)
         except A2AError as error:
             return self._calls.refuse(HttpRequest("POST", path, "", headers), error)
-        call = self._calls.answer(HttpRequest("POST", path, "", headers, message))
+        call = self._calls.answer(HttpRequest("POST", path, "", headers, message), self._caller(scope, headers))
         return await unless_gone(receive, call)
 
     async def _stream(self, stream: Stream, receive: Receive, response: Response) -> None:

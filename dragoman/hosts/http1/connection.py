@@ -14,7 +14,9 @@ import httptools
 from dragoman.hosts.fields import fields_by_name
 from dragoman.hosts.http1.heads import expects_word, plain_answer, split_target, without_upgrade
 from dragoman.hosts.http1.request import Http1Request, RequestHead
-from dragoman.hosts.site import Site, address
+from dragoman.hosts.origin import peer_of
+from dragoman.hosts.site import Site, about
+from dragoman.ports.auth import Peer
 
 __all__ = ["Http1"]
 
@@ -24,7 +26,6 @@ MOST_LINGERED = 4 * 1024 * 1024
 MOST_WAITING = 256
 """Requests that wait for their turn; one read may bring thousands."""
 VERSIONS = frozenset({"1.0", "1.1"})
-ASGI = {"version": "3.0", "spec_version": "2.4"}
 
 
 class _Refused(Exception):
@@ -41,6 +42,8 @@ class Http1(asyncio.Protocol):
     _transport: asyncio.Transport
     about: dict[str, Any]
     """What the scope of every request has."""
+    peer: Peer
+    """Who is connected."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -76,14 +79,8 @@ class Http1(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=self._limits.high_water)
-        self.about = {
-            "type": "http",
-            "asgi": ASGI,
-            "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
-            "server": address(transport.get_extra_info("sockname")),
-            "client": address(transport.get_extra_info("peername")),
-            "root_path": "",
-        }
+        self.about = about(transport)
+        self.peer = peer_of(self.about)
         self.site.connections.add(self)
         self._since = self._loop.time()
         self._timer = self._loop.call_later(self._limits.head_timeout, self._look)

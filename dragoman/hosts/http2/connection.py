@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import TimerHandle, Transport
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from dragoman.hosts.http2 import frames
 from dragoman.hosts.http2.frames import CANCEL, ENHANCE_YOUR_CALM, NO_ERROR, ConnectionFault
@@ -13,7 +13,7 @@ from dragoman.hosts.http2.outlet import DEFAULT_WINDOW, Outlet
 from dragoman.hosts.http2.receiver import Receiver
 from dragoman.hosts.http2.requests import Requests
 from dragoman.hosts.http2.settings import INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE
-from dragoman.hosts.site import Site, address
+from dragoman.hosts.site import Site, about
 
 __all__ = ["Http2"]
 
@@ -61,7 +61,7 @@ class Http2(asyncio.Protocol):
         transport.set_write_buffer_limits(high=site.limits.high_water)
         guard = Guard(limits, site.loop.time)
         self.outlet = Outlet(site.loop, transport)
-        self._requests = Requests(site, self.outlet, limits, _scope(transport))
+        self._requests = Requests(site, self.outlet, limits, {**about(transport), "http_version": "2"})
         self._receiver = Receiver(self._requests, guard, limits)
         self._quiet_since = self._heard = site.loop.time()
         self._timer = site.loop.call_later(self._period, self._tick)
@@ -199,15 +199,3 @@ class Http2(asyncio.Protocol):
         for stream in list(self._requests.open.values()):
             if stream.pending is not None and now - stream.moved >= self._site.limits.stall:
                 self._requests.reset(stream, CANCEL)
-
-
-def _scope(transport: Transport) -> dict[str, Any]:
-    """What is the same for every request of the connection."""
-    return {
-        "type": "http",
-        "http_version": "2",
-        "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
-        "root_path": "",
-        "client": address(transport.get_extra_info("peername")),
-        "server": address(transport.get_extra_info("sockname")),
-    }

@@ -59,7 +59,6 @@ class Requests:
         scope: dict[str, Any] = {
             **self._scope,
             **head.scope,
-            "asgi": {"version": "3.0", "spec_version": "2.4"},
             "headers": head.headers.copy(),
             "extensions": {"http.response.trailers": {}},
             "state": self.site.state.copy(),

@@ -14,6 +14,7 @@ from dragoman.dialects.v1_0.jsonrpc import JsonRpc
 from dragoman.engine.service import Service
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.cards import CardPublisher
+from dragoman.hosts.gate import Gate
 from dragoman.hosts.keys import KeyPublisher
 from dragoman.hosts.origin import Proxies
 from dragoman.operations import Operation
@@ -81,6 +82,7 @@ def application(
         first=nothing,
         open_=nothing,
         close=nothing,
+        gate=Gate(),
     )
 
 

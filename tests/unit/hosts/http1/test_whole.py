@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.hosts.binding import Receive, Scope, Send
+from dragoman.ports.auth import Peer
 from tests.unit.hosts.http1.serving import answer, body_of, echo, request, serving, status_of
 
 CLOSE = "connection: close"
@@ -18,7 +19,8 @@ class Exchange:
     def takes(self, request: HttpRequest) -> bool:
         return request.path != "/other"
 
-    async def exchange(self, request: HttpRequest, receive: Receive, send: Send) -> HttpReply | None:  # noqa: ARG002 -- what is there in full needs no receiving
+    async def exchange(self, request: HttpRequest, peer: Peer, receive: Receive, send: Send) -> HttpReply | None:  # noqa: ARG002 -- what is there in full needs no receiving
+        assert peer.address == "127.0.0.1"
         reply = self._reply(request)
         if reply is None:
             await answer(send, b"sent")
