@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from datetime import UTC
 
 import aiohttp
+import msgspec
 
 from dragoman.ports.webhook import Answer, Undelivered
 
-__all__ = ["FAILURES", "answer_of", "words_for"]
+__all__ = ["FAILURES", "Page", "answer_of", "words_for"]
 
 FAILURES = (aiohttp.ClientError, OSError, EOFError, ValueError, RuntimeError)
 """What comes out of aiohttp when a call fails; the last two for headers that cannot be sent and for what is closed."""
@@ -17,6 +18,14 @@ FAILURES = (aiohttp.ClientError, OSError, EOFError, ValueError, RuntimeError)
 FIRST, LAST = 200, 599
 LONGEST_WISH = 10
 """Digits."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """An answer with its body. Names of headers are lower case, the last of several with one name counts."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 def answer_of(status: int, headers: Mapping[str, str]) -> Answer:

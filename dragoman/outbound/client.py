@@ -12,6 +12,7 @@ from dragoman.outbound.resolving import Resolve, Resolver
 from dragoman.ports.webhook import Answer, Undelivered
 
 if TYPE_CHECKING:
+    from dragoman.outbound.answers import Page
     from dragoman.outbound.pool import Pool
 
 __all__ = ["GuardedClient"]
@@ -63,9 +64,7 @@ class GuardedClient:
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """As `WebhookClient.post`. What HTTP itself says (`Host`, lengths) is not for `headers`."""
-        pool = self._pool
-        if pool is None or pool.is_old:
-            pool = await self._fresh()
+        pool = await self._current()
         return await pool.post(url, headers, body)
 
     async def get(self, url: str, limit: int, headers: Mapping[str, str] | None = None) -> bytes:
@@ -75,16 +74,30 @@ class GuardedClient:
             AddressRefused: nothing was connected to.
             Undelivered: there is no such answer.
         """
-        pool = self._pool
-        if pool is None or pool.is_old:
-            pool = await self._fresh()
+        pool = await self._current()
         return await pool.get(url, headers or {}, limit)
+
+    async def request(
+        self, method: str, url: str, limit: int, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> "Page":
+        """The answer whatever its status, with a body of at most `limit` bytes. A redirect is an answer.
+
+        Raises:
+            AddressRefused: nothing was connected to.
+            Undelivered: there is no such answer.
+        """
+        pool = await self._current()
+        return await pool.request(method, url, headers or {}, body, limit)
 
     async def close(self) -> None:
         """As `WebhookClient.close`."""
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()
+
+    async def _current(self) -> "Pool":
+        pool = self._pool
+        return pool if pool is not None and not pool.is_old else await self._fresh()
 
     async def _fresh(self) -> "Pool":
         """New connections from now on; the old ones end with the calls that are on them."""

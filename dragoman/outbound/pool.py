@@ -2,31 +2,24 @@
 
 import asyncio
 import io
-import socket
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
-from typing import Any
 
 import aiohttp
 import msgspec
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from dragoman.errors import DragomanError
-from dragoman.outbound.answers import FAILURES, answer_of, words_for
+from dragoman.outbound.answers import FAILURES, Page, answer_of, words_for
+from dragoman.outbound.guard import GuardedConnector, bound_for, refusal_in, url_of
 from dragoman.outbound.policy import Policy
 from dragoman.outbound.resolving import Resolver
 from dragoman.outbound.url import Target
-from dragoman.ports.webhook import AddressRefused, Answer, Undelivered
+from dragoman.ports.webhook import Answer, Undelivered
 
-__all__ = ["Pool", "bound_for", "url_of"]
+__all__ = ["Pool"]
 
-KEEP_ALIVE = 4.0
-"""Seconds that a connection may be idle. Less than the five after which common servers drop it: what is sent into a
-connection that is being closed may or may not have arrived.
-"""
 MOST_BODY = 64 * 1024
 """Bytes of the body of an answer that are read to keep the connection; what is longer ends it."""
 LINGER = 1.0
@@ -38,9 +31,6 @@ RESERVED = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer"}
 )
 OK = 200
-
-bound_for: ContextVar[Target] = ContextVar("bound_for")
-"""Where the call under way goes: aiohttp tells its resolver and its sockets less than the policy needs."""
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -64,14 +54,7 @@ class Pool:
         self._loop = asyncio.get_running_loop()
         self._end = self._loop.time() + lifetime
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                resolver=_Checked(resolver),
-                use_dns_cache=False,
-                socket_factory=self.socket_to,
-                ssl=True if tls is None else tls,
-                limit=0,
-                keepalive_timeout=KEEP_ALIVE,
-            ),
+            connector=GuardedConnector(policy, resolver, True if tls is None else tls),
             cookie_jar=aiohttp.DummyCookieJar(),
             # A call has one limit for everything, which is set around it.
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
@@ -102,16 +85,25 @@ class Pool:
 
     async def get(self, url: str, headers: Mapping[str, str], most: int) -> bytes:
         """The body of an answer with status 200, of at most `most` bytes."""
+        page = await self.request("GET", url, headers, b"", most, only=OK)
+        return page.body
+
+    async def request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, most: int, *, only: int | None = None
+    ) -> Page:
+        """An answer with a body of at most `most` bytes, of this status if `only` names one."""
+        sent = {"Accept-Encoding": "identity", **headers}
         try:
-            async with self._answered("GET", url, {"Accept-Encoding": "identity", **headers}, b"") as (response, _):
-                if response.status != OK:
-                    raise Undelivered(f"The answer has status {response.status} and not {OK}")
-                body = await _read(response, most)
+            async with self._answered(method, url, sent, body) as (response, _):
+                if response.status != (only or response.status):
+                    raise Undelivered(f"The answer has status {response.status} and not {only}")
+                told = {name.lower(): value for name, value in response.headers.items()}
+                content = await _read(response, most)
         except FAILURES as error:
             raise self._told(error) from None
-        if len(body) > most:
+        if len(content) > most:
             raise Undelivered(f"The answer is longer than {most} bytes")
-        return body
+        return Page(response.status, told, content)
 
     async def retire(self) -> None:
         """Closes the connections as soon as no call needs them."""
@@ -158,61 +150,13 @@ class Pool:
         place = self._places[url] = _Place(target, url_of(target))
         return place
 
-    def socket_to(self, info: tuple[Any, Any, int, str, tuple[Any, ...]]) -> socket.socket:
-        """The last look at where a connection goes, whatever has led to it."""
-        family, kind, protocol, _, (address, port, *_) = info
-        target = bound_for.get()
-        if port != target.port:
-            raise _Barred(f"Port {port} was not asked for")
-        try:
-            self._policy.admit(target, [address])
-        except AddressRefused as error:
-            raise _Barred(str(error)) from error
-        return socket.socket(family, kind, protocol)
-
     def _told(self, error: Exception) -> DragomanError:
-        if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, AddressRefused):
-            return AddressRefused(str(error.os_error))
+        refusal = refusal_in(error)
+        if refusal is not None:
+            return refusal
         if isinstance(error, TimeoutError):
             return Undelivered(f"No answer within {self._timeout:g} s")
         return Undelivered(words_for(error))
-
-
-class _Barred(AddressRefused, ConnectionError):
-    """In the form in which aiohttp lets it through from the attempts that it makes side by side."""
-
-
-class _Checked(AbstractResolver):
-    """What aiohttp asks for addresses."""
-
-    def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        target = bound_for.get()
-        if (host, port) != (target.host, target.port):
-            raise AddressRefused(f"{host} was not asked for")
-        found = await self._resolver.addresses(target)
-        return [
-            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=0) for address in found
-        ]
-
-    async def close(self) -> None:
-        """Nothing to give back."""
-
-
-def url_of(target: Target) -> URL:
-    """The target as aiohttp takes it.
-
-    Raises:
-        AddressRefused: aiohttp would read it otherwise than it was checked.
-    """
-    url = URL(target.url, encoded=True)
-    if (url.scheme, url.raw_host, url.port, url.raw_path_qs) != (target.scheme, target.host, target.port, target.path):
-        raise AddressRefused("The URL can be read in two ways")
-    return url
 
 
 def _sendable(body: bytes) -> bytes | io.BytesIO | None:

@@ -45,6 +45,10 @@ class Resolver:
             raise Undelivered(f"{target.host} stands for no address now")
         return tuple(dict.fromkeys(self._policy.admit(target, found)))[:MOST_TRIED]
 
+    def close(self) -> None:
+        """Lets go of the threads, once the look-ups under way have ended; no others can begin."""
+        self._threads.shutdown()
+
     async def _system(self, target: Target) -> list[str]:
         # With the dot at its end a name is complete: the system appends no domain of its own to it, but does not find
         # it in its list of hosts either. So names that the owner has opened are looked up as they are.

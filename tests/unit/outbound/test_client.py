@@ -249,6 +249,25 @@ async def test_only_a_whole_page_is_one(reply: bytes, words: str) -> None:
             await client.get(receiver.url(), 100)
 
 
+async def test_an_answer_is_given_whatever_its_status_and_to_its_limit() -> None:
+    refusal = b"HTTP/1.1 400 No\r\nX-One: a\r\nX-ONE: b\r\nContent-Length: 4\r\n\r\nnope"
+    async with calling(answering(refusal)) as (client, receiver):
+        page = await client.request("POST", receiver.url(), 4, headers={"X-Two": "2"}, body=b"a=1")
+        assert (page.status, page.headers["x-one"], page.body) == (400, "b", b"nope")
+        with pytest.raises(Undelivered, match="longer than 3 bytes"):
+            await client.request("POST", receiver.url(), 3)
+    assert receiver.heads[0].startswith("POST /hook HTTP/1.1\r\n")
+    assert "X-Two: 2\r\n" in receiver.heads[0]
+    assert receiver.bodies == [b"a=1", b""]
+
+
+async def test_a_redirect_is_an_answer_that_is_not_followed() -> None:
+    redirect = b"HTTP/1.1 307 No\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n"
+    async with calling(answering(redirect)) as (client, receiver):
+        assert (await client.request("POST", receiver.url(), 4, body=b"secret")).status == 307
+    assert len(receiver.heads) == 1
+
+
 async def test_a_page_at_a_refused_address_is_not_fetched() -> None:
     client = GuardedClient(Policy())
     with pytest.raises(AddressRefused):

@@ -10,7 +10,7 @@ import pytest
 import trustme
 import uvloop
 
-from dragoman.outbound import GuardedClient, Policy, pool
+from dragoman.outbound import GuardedClient, Policy, guard
 from dragoman.outbound import client as module
 from dragoman.outbound.resolving import Resolver
 from dragoman.ports.webhook import AddressRefused, Undelivered
@@ -205,8 +205,8 @@ async def test_the_system_knows_this_machine() -> None:
 
 async def test_the_last_look_is_at_the_socket_itself() -> None:
     policy = Policy()
-    connections = pool.Pool(policy, Resolver(policy, None, 1), None, 1.0, 60.0)
-    pool.bound_for.set(policy.target(f"https://{NAME}/"))
+    connections = guard.GuardedConnector(policy, Resolver(policy, None, 1), tls=True)
+    guard.bound_for.set(policy.target(f"https://{NAME}/"))
     connections.socket_to((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("8.8.8.8", 443))).close()
     for address, port in (("127.0.0.1", 443), ("8.8.8.8", 80), ("10.0.0.1", 443), ("::1", 443)):
         with pytest.raises(AddressRefused):

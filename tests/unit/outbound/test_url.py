@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from yarl import URL
 
 from dragoman.outbound.addresses import address_of, why_not_public
-from dragoman.outbound.pool import url_of
+from dragoman.outbound.guard import url_of
 from dragoman.outbound.url import read_url
 from dragoman.ports.webhook import AddressRefused
 from tests.unit.outbound.urls import GOOD, HOSTILE
