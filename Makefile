@@ -76,7 +76,7 @@ bench: .venv/ready .peers/py-1.3.0/ready .peers/js-1.3.0/ready
 	@$(BYTECODE)
 	@$(BIN)/python -m bench
 
-peers: $(PEERS_PY:%=.peers/py-%/ready) $(PEERS_JS:%=.peers/js-%/ready)
+peers: $(PEERS_PY:%=.peers/py-%/ready) $(PEERS_JS:%=.peers/js-%/ready) .peers/idp/ready
 
 # The stamps stand inside what they stamp, so that removing an environment removes its stamp.
 
@@ -105,6 +105,13 @@ peers: $(PEERS_PY:%=.peers/py-%/ready) $(PEERS_JS:%=.peers/js-%/ready)
 	@$(NODE) ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
+.peers/idp/ready: requirements/idp/package-lock.json | .venv/ready
+	@echo "Installing the tests' identity provider into $(@D)"
+	@mkdir -p $(@D)
+	@cp $(<D)/package.json $< $(@D)/
+	@$(NODE) ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 # The locks hold versions and hashes, and no address to load from: that is the package client's configuration.
 COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --upgrade --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
@@ -116,9 +123,9 @@ lock: .venv-lock/ready .venv/ready
 		$(COMPILE) requirements/peer-py-$$peer.in -o requirements/peer-py-$$peer.txt; \
 	done
 	@$(COMPILE) requirements/lock.in -o requirements/lock.txt
-	@for peer in $(PEERS_JS); do \
-		rm -f requirements/peer-js-$$peer/package-lock.json; \
-		$(NODE) install --prefix requirements/peer-js-$$peer --package-lock-only --omit-lockfile-registry-resolved \
+	@for peer in $(PEERS_JS:%=peer-js-%) idp; do \
+		rm -f requirements/$$peer/package-lock.json; \
+		$(NODE) install --prefix requirements/$$peer --package-lock-only --omit-lockfile-registry-resolved \
 			--ignore-scripts --no-audit --no-fund --loglevel=error; \
 	done
 	@echo "Compiled: $$(ls requirements/*.txt requirements/*/package-lock.json | tr '\n' ' ')"
