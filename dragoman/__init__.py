@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dragoman.agent import Agent, Answer, BlockingTaskContext, Fail, Reject, TaskContext, answer
     from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, TaskUnfinished, connect
     from dragoman.errors import A2AError, ConfigurationError, DragomanError, TransportError
+    from dragoman.outbound.files import FetchFailed, FetchOptions, FetchRefused
     from dragoman.push.options import PushOptions, Retry
     from dragoman.types import (
         AgentCard,
@@ -47,6 +48,9 @@ __all__ = [
     "ConfigurationError",
     "DragomanError",
     "Fail",
+    "FetchFailed",
+    "FetchOptions",
+    "FetchRefused",
     "InputRequired",
     "Message",
     "Part",
@@ -97,6 +101,11 @@ _HOMES = {
             "ConfigurationError",
             "DragomanError",
             "TransportError",
+        ),
+        "dragoman.outbound.files": (
+            "FetchFailed",
+            "FetchOptions",
+            "FetchRefused",
         ),
         "dragoman.push.options": (
             "PushOptions",

@@ -12,6 +12,7 @@ from dragoman.agent.inbox import Inbox
 from dragoman.errors import DragomanError
 from dragoman.ports.agent import Turn
 from dragoman.types.content import Message, Part
+from dragoman.types.fetching import Fetched
 from dragoman.types.json import Json, JsonObject
 from dragoman.types.task import Task, TaskState
 
@@ -162,6 +163,10 @@ class TaskContext(Knowledge):
         """Tells the caller how the work goes. The note passes with the next one; results belong into artifacts."""
         self._turn.status(as_message(*content))
         await self._turn.room()
+
+    async def fetch(self, part: Part) -> Fetched:
+        """As `await part.fetch()`."""
+        return await part.fetch()
 
     async def ask(self, *question: Content, key: str | None = None) -> Answer:
         """Asks the caller, and gives the answer.

@@ -13,6 +13,7 @@ from dragoman.agent.owned import Owned
 from dragoman.agent.policy import PolicyOptions, policy_of
 from dragoman.agent.skill import Skill, check_skills
 from dragoman.errors import ConfigurationError
+from dragoman.outbound.files import FetchOptions, FileFetcher
 from dragoman.ports.agent import Policy
 from dragoman.ports.auth import Authenticator
 from dragoman.push.options import PushOptions
@@ -53,6 +54,8 @@ class Agent(Owned):
         streaming: Whether the streaming operations are offered.
         push: Whether callers may have webhooks called about their tasks; `PushOptions` says how that is done, and what
             may be called. Default: yes, public addresses over https.
+        fetch: What `part.fetch()` may call for handlers, and how much it reads. Default: public addresses over https,
+            16 MiB in 30 seconds.
         extensions: Protocol extensions of the card, beside that of `docs/reliable.md`; callers must name required ones.
         capabilities: Replaces what `streaming`, `push` and `extensions` say to be there.
         interfaces: Replaces the interfaces that are inferred.
@@ -103,6 +106,7 @@ class Agent(Owned):
         output_modes: Sequence[str] | None = None,
         streaming: bool = True,
         push: bool | PushOptions = True,
+        fetch: FetchOptions | None = None,
         extensions: Sequence[AgentExtension] = (),
         capabilities: AgentCapabilities | None = None,
         interfaces: Sequence[AgentInterface] | None = None,
@@ -149,6 +153,7 @@ class Agent(Owned):
         self._card = secured(self._card, auth)
         self._input_modes = None if input_modes is None else tuple(input_modes)
         self._store = store
+        self._fetch = fetch
         self._settings = Settings(
             owner=name,
             auth=auth,
@@ -319,6 +324,6 @@ class Agent(Owned):
 
     def _server(self, store: str, card_shape: CardShape | None = None) -> Server:
         check_skills(self.name, self._skills, self._router)
-        executor = SkillExecutor(self._skills, self._router, self._input_modes)
+        executor = SkillExecutor(self._skills, self._router, self._input_modes, FileFetcher(self._fetch))
         settings = msgspec.structs.replace(self._settings, card_shape=card_shape or self._settings.card_shape)
         return Server(executor, self.card, store, settings, self._live)

@@ -13,10 +13,12 @@ from dragoman.agent.context import Fail, Reject, TaskContext
 from dragoman.agent.skill import Form, Skill, check_modes
 from dragoman.agent.threads import BlockingTaskContext
 from dragoman.errors import ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
+from dragoman.outbound.files import FileFetcher
 from dragoman.ports.agent import Assignment, Policy, Turn, TurnOutcome
 from dragoman.ports.call import CallContext
 from dragoman.threads import LooseThreads
 from dragoman.types.content import Message
+from dragoman.types.fetching import fetching
 from dragoman.types.requests import SendMessageRequest
 from dragoman.types.task import TaskState
 
@@ -28,12 +30,22 @@ DONE = TurnOutcome()
 
 
 class SkillExecutor:
-    """Runs skills. Handlers that are plain functions share up to 64 threads; further ones wait for a free thread."""
+    """Runs skills. Handlers that are plain functions share up to 64 threads; further ones wait for a free thread.
 
-    def __init__(self, skills: Mapping[str, Skill], router: Skill | None, input_modes: tuple[str, ...] | None) -> None:
+    `files` fetches what parts name by URL; without it public addresses over https are called.
+    """
+
+    def __init__(
+        self,
+        skills: Mapping[str, Skill],
+        router: Skill | None,
+        input_modes: tuple[str, ...] | None,
+        files: FileFetcher | None = None,
+    ) -> None:
         self._skills = dict(skills)
         self._router = router
         self._input_modes = input_modes
+        self._files = files or FileFetcher()
         self._threads: LooseThreads | None = None
 
     async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:  # noqa: ARG002 -- the port gives both
@@ -61,6 +73,7 @@ class SkillExecutor:
 
     async def execute(self, turn: Turn) -> TurnOutcome:
         skill = self._skill(turn.skill)
+        fetching.set(self._files)  # for this run, which has a task of its own
         try:
             if skill.form.threaded:
                 return await self._in_thread(skill, turn)
@@ -76,6 +89,7 @@ class SkillExecutor:
 
     def close(self) -> None:
         """Lets go of the threads; those still at work end on their own."""
+        self._files.close()
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
             self._threads = None
@@ -97,6 +111,7 @@ class SkillExecutor:
 
     async def _called(self, skill: Skill, arguments: dict[str, Any]) -> Any:
         """The result of a function that needs no task; where there is none to end, reasons become errors."""
+        fetching.set(self._files)
         try:
             if inspect.iscoroutinefunction(skill.handler):
                 return await skill.handler(**arguments)

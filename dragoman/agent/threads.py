@@ -11,6 +11,8 @@ from dragoman.agent.context import Answer, Content, Knowledge
 from dragoman.agent.conversation import BlockingConversation
 from dragoman.agent.inbox import BlockingInbox
 from dragoman.ports.agent import Turn
+from dragoman.types.content import Part
+from dragoman.types.fetching import Fetched, fetcher_now
 from dragoman.types.json import Json
 from dragoman.types.task import TaskState
 
@@ -29,6 +31,7 @@ class BlockingTaskContext(Knowledge):
         super().__init__(turn)
         self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
+        self._files = fetcher_now()
         self._thread: int | None = None
         self._listening: set[concurrent.futures.Future[Any]] = set()
 
@@ -50,6 +53,10 @@ class BlockingTaskContext(Knowledge):
     def status(self, *content: Content) -> None:
         """As `TaskContext.status`."""
         self.emit(lambda: self._turn.status(as_message(*content)))
+
+    def fetch(self, part: Part) -> Fetched:
+        """The file that the part carries or names, as `Part.fetch` has it. Waits; a stop ends the waiting at once."""
+        return self._listen(self._fetched(part))
 
     def ask(self, *question: Content, key: str | None = None) -> Answer:
         """As `TaskContext.ask`; only from the handler's own thread."""
@@ -83,6 +90,9 @@ class BlockingTaskContext(Knowledge):
     def emit(self, say: Callable[[], None]) -> None:
         """Does this on the event loop, and waits until there is room for more."""
         self._wait(self._said(say))
+
+    async def _fetched(self, part: Part) -> Fetched:
+        return await self._files.fetch(part)
 
     async def _said(self, say: Callable[[], None]) -> None:
         say()

@@ -1,11 +1,13 @@
 """What messages and artifacts are made of (specification sections 4.1.4 to 4.1.9)."""
 
 import enum
+from collections.abc import Awaitable
 
 import msgspec
 import pybase64
 from msgspec import UNSET, UnsetType
 
+from dragoman.types.fetching import Fetched, fetcher_now
 from dragoman.types.json import Json, JsonObject
 
 __all__ = ["Artifact", "Message", "Part", "Role", "text_of"]
@@ -42,6 +44,19 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     def raw(self) -> bytes | None:
         """The bytes of an inline file, else None."""
         return None if self.base64 is None else pybase64.b64decode(self.base64)
+
+    def fetch(self) -> Awaitable[Fetched]:
+        """The bytes of the file: `await part.fetch()`, in a handler on the event loop. What is inline is there at once;
+        what a URL names is fetched as the agent's `fetch` allows. In a thread it is `task.fetch(part)`, and for callers
+        `client.fetch(part)`.
+
+        Raises:
+            FetchRefused: the URL may not be called.
+            FetchFailed: it was called, and there is no such file, or none that is short enough.
+            RuntimeError: nobody fetches here, or in another form.
+            ValueError: the part is no file.
+        """
+        return fetcher_now().fetch(self)
 
     @property
     def plain_text(self) -> bool:

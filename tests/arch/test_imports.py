@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "publishing": GROUND | {"cards", "dialects", "hosts", "signing"},
     "client": GROUND | {"cards", "dialects", "hosts", "lineage", "outbound", "ports", "signing"},
     "sync": GROUND | {"cards", "client"},
-    "agent": GROUND | {"cards", "ports", "context", "push", "server", "signing", "threads"},
+    "agent": GROUND | {"cards", "outbound", "ports", "context", "push", "server", "signing", "threads"},
     "context": GROUND | {"ports"},
     "cli": GROUND | {"cards", "client", "agent", "stores", "push", "signing"},
     "testing": GROUND | {"ports", "client", "dialects"},
