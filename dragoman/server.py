@@ -4,24 +4,25 @@ import asyncio
 import enum
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable, MutableSequence, Sequence
+from collections.abc import AsyncIterator, Callable, MutableSequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from dragoman.audit import AuditLog
 from dragoman.buses.memory import MemoryBus
 from dragoman.core.capability import activated_extensions
 from dragoman.dialects import push as bodies
 from dragoman.dialects.base import Dialect
-from dragoman.dialects.card import CARD_SHAPES, CardShape
+from dragoman.dialects.card import CardShape
 from dragoman.dialects.every import declared, every_dialect
 from dragoman.dialects.grpc import GrpcBinding
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
 from dragoman.engine.world import Keeping, Limits, RandomIds, SystemClock, World
-from dragoman.errors import ConfigurationError
+from dragoman.hosts.account import Account
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
 from dragoman.hosts.gate import Gate
@@ -30,7 +31,6 @@ from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
 from dragoman.outbound import GuardedClient, Policy
 from dragoman.ports.agent import AgentExecutor
-from dragoman.ports.auth import Authenticator
 from dragoman.ports.call import CallContext
 from dragoman.ports.store import Store
 from dragoman.publishing import SignCards, card_publisher, card_signer, extended_card, key_publisher
@@ -40,6 +40,7 @@ from dragoman.push.options import PushOptions
 from dragoman.push.preparation import Preparation
 from dragoman.push.pusher import Pusher
 from dragoman.push.seal import Seal
+from dragoman.settings import Settings
 from dragoman.stores import open_store
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.events import StreamEvent
@@ -59,62 +60,6 @@ _LOCAL_DIALECT = "1.0/JSONRPC"
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 log = logging.getLogger("dragoman.server")
-
-LONGEST_KEPT = 100 * 366 * 86_400
-"""Seconds."""
-KEEPABLE = "be more than 0 seconds, and a hundred years at most"
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent is served; what each means is told at `Agent`."""
-
-    owner: str
-    auth: Authenticator | None
-    url: str | None
-    push: PushOptions
-    extended_card: AgentCard | None
-    sign_cards: SignCards | None
-    trusted_proxies: tuple[str, ...]
-    missing_version: Literal["strict", "by-grammar"]
-    media_type: Literal["accept", "json"]
-    card_shape: CardShape
-    bindings: tuple[Binding, ...]
-    max_body_bytes: int
-    cancel_grace: float
-    drain_grace: float
-    keep_alive: float
-    max_running: int | None
-    idempotency: Literal["lenient", "strict"]
-    idempotency_ttl: float
-    log_retention: float | None
-    retention: float | None
-
-    def __post_init__(self) -> None:
-        choices = {
-            "missing_version": ("strict", "by-grammar"),
-            "media_type": ("accept", "json"),
-            "card_shape": CARD_SHAPES,
-            "idempotency": ("lenient", "strict"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ConfigurationError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
-        self._check(("max_body_bytes", "keep_alive"), lambda value: value > 0, "be more than 0")
-        self._check(("cancel_grace", "drain_grace"), lambda value: value >= 0, "not be negative")
-        self._check(("idempotency_ttl",), _keepable, KEEPABLE)
-        if self.max_running is not None:
-            self._check(("max_running",), lambda value: value >= 1, "be 1 or more, or None for no limit")
-        kept = [name for name in ("log_retention", "retention") if getattr(self, name) is not None]
-        self._check(kept, _keepable, f"{KEEPABLE}, or None for good")
-
-    def _check(self, names: Sequence[str], fits: Callable[[Any], bool], rule: str) -> None:
-        for name in names:
-            if not fits(getattr(self, name)):
-                raise ConfigurationError(f"{name} must {rule}")
-
-
-def _keepable(seconds: float) -> bool:
-    return 0 < seconds <= LONGEST_KEPT
 
 
 class _State(enum.Enum):
@@ -195,6 +140,7 @@ class Server:
         self.service = Service(world, card.capabilities, extended_card=extended)
         self._card = card
         self._settings = settings
+        self.account = Account(AuditLog() if settings.audit is None else settings.audit)
         self._dialects = every_dialect(settings.media_type)
         self._http2 = False
         self._live = live
@@ -219,6 +165,7 @@ class Server:
             open_=self.open,
             close=self.close,
             gate=Gate(settings.auth),
+            account=self.account,
         )
 
     @property

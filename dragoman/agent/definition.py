@@ -15,6 +15,7 @@ from dragoman.agent.skill import Skill, check_skills
 from dragoman.errors import ConfigurationError
 from dragoman.outbound.files import FetchOptions, FileFetcher
 from dragoman.ports.agent import Policy
+from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
 from dragoman.push.options import PushOptions
 from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, SignCards, TlsFiles, serve
@@ -48,6 +49,7 @@ class Agent(Owned):
         auth: By what callers are known: schemes of `dragoman.auth`, such as `Bearer(...) | ApiKey(...)`. The card says
             it, every call over every binding is held to it, and nobody sees what another principal has. Default:
             callers are not asked, and share one anonymous scope.
+        audit: What is told of who was let in, and who was not: an `AuditLog`. Default: the logger `dragoman.audit`.
         url: The public URL of the interfaces. Default: what the caller's request names.
         input_modes: Media types that the agent takes. Enforced only if given; the card says `text/plain` otherwise.
         output_modes: Media types that it gives; informative.
@@ -98,6 +100,7 @@ class Agent(Owned):
         version: str = "0.1.0",
         store: str | None = None,
         auth: Authenticator | None = None,
+        audit: Audit | None = None,
         url: str | None = None,
         provider: AgentProvider | None = None,
         documentation_url: str | None = None,
@@ -157,6 +160,7 @@ class Agent(Owned):
         self._settings = Settings(
             owner=name,
             auth=auth,
+            audit=audit,
             url=url,
             push=push if isinstance(push, PushOptions) else PushOptions(),
             extended_card=None if extended_card is None else secured(extended_card, auth),

@@ -28,9 +28,10 @@ class Owned:
         """
         for server in self._serving():
             try:
-                return await server.service.authorize(task_id, value)
+                await server.service.authorize(task_id, value)
             except TaskNotFoundError:
                 continue
+            return server.account.owner("authorize", [task_id])
         raise TaskNotFoundError
 
     async def delete(
@@ -43,7 +44,12 @@ class Owned:
         selector = Selector(task_id=task_id, context_id=context_id, principal=principal)
         if selector == Selector():
             raise ValueError("say which tasks: task_id, context_id or principal")
-        return sum([len(await server.service.erase(selector)) for server in self._serving()])
+        count = 0
+        for server in self._serving():
+            erased = await server.service.erase(selector)
+            server.account.owner("delete", erased)
+            count += len(erased)
+        return count
 
     @property
     def pushers(self) -> Sequence[Pusher]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.correlation import correlate_task
 from dragoman.engine.attempts import left_behind, stopped_memo
 from dragoman.engine.cancellation import taken_back
 from dragoman.engine.endings import Ending, Stop, broken, outcome_of
@@ -150,6 +151,7 @@ class Execution:
 
     async def _run(self) -> None:
         self._lineage = open_lineage()
+        correlate_task(self.task_id, self._stored.start.trace)
         try:
             while await self._guarded(self._run_turn()):
                 pass

@@ -10,6 +10,7 @@ from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
 from dragoman.errors import A2AError
+from dragoman.hosts.account import Account
 from dragoman.hosts.binding import Binding, Receive, Scope, Send, turn_away
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
@@ -55,9 +56,10 @@ class Application:
         open_: Callable[[], Any],
         close: Callable[[], Any],
         gate: Gate,
+        account: Account,
     ) -> None:
         self._gate = gate
-        self._calls = Calls(service, negotiator, activated, first, gate)
+        self._calls = Calls(service, negotiator, activated, first, gate=gate, account=account)
         self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes, self._caller)
         self._cards = cards
         self._keys = keys
@@ -122,7 +124,8 @@ class Application:
         try:
             body = await read_body(scope, headers, receive, self._max_body_bytes, seconds)
         except A2AError as error:
-            reply = self._calls.refuse(HttpRequest(scope["method"], path, query, headers), error)
+            request = HttpRequest(scope["method"], path, query, headers)
+            reply = self._calls.refuse(request, error, self._caller(scope, headers))
             if scope["http_version"] < "2":
                 # What of the body is still to come is not wanted any more.
                 reply.headers["connection"] = "close"

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.correlation import correlate, correlation
 from dragoman.dialects.base import Call, Dialect, HttpReply, HttpRequest, Refusal
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.dialects.parameters import extensions_header
@@ -20,6 +21,7 @@ from dragoman.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
+from dragoman.hosts.account import Account
 from dragoman.hosts.gate import Gate
 from dragoman.ports.auth import Credentials, Peer
 from dragoman.ports.call import CallContext
@@ -27,6 +29,8 @@ from dragoman.ports.call import CallContext
 __all__ = ["Calls", "Stream", "fields_of"]
 
 log = logging.getLogger("dragoman.hosts")
+
+REQUEST_ID = "x-request-id"
 
 
 class Stream(msgspec.Struct, frozen=True):
@@ -43,7 +47,7 @@ class Calls:
     """From a request that has been read to what has to be written.
 
     `activated` says which of the extensions that a caller names are in force; `first` is awaited before each call.
-    `gate` says who calls.
+    `gate` says who calls; `account` is told of each.
     """
 
     def __init__(
@@ -52,45 +56,62 @@ class Calls:
         negotiator: Negotiator,
         activated: Callable[[tuple[str, ...]], tuple[str, ...]],
         first: Callable[[], Any],
+        *,
         gate: Gate,
+        account: Account,
     ) -> None:
         self.service = service
         self._gate = gate
+        self._account = account
         self._negotiator = negotiator
         self._activated = activated
         self._first = first
 
     async def answer(self, request: HttpRequest, peer: Peer) -> HttpReply | Stream:
         """The whole answer, be it a result or an error, or the stream that is the answer. Raises nothing."""
+        _correlate(request)
         try:
             principal = await self._gate.enter(Credentials(request.headers, request.query, peer))
         except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
-            return self.refuse(request, self.public(error))
+            return self._refusal(request, self.public(error), peer)
         dialect, call = self._negotiator.decode(request)
         if isinstance(call, Refusal):
+            self._account.failed(call.error, CallContext(principal=principal, dialect=dialect.key), peer)
             return dialect.encode_error(call.error, call.reply_to)
-        parameters = call.parameters
-        extensions = self._activated(parameters.extensions) if parameters.extensions else ()
-        named = {extensions_header(dialect.version): ", ".join(extensions)} if extensions else {}
+        context = CallContext(principal=principal, parameters=call.parameters, dialect=dialect.key)
         try:
-            await self._first()
-            context = CallContext(principal=principal, parameters=parameters, dialect=dialect.key)
-            result = await self.service.call(call.operation, call.request, context)
-            if call.operation.streams:
-                return Stream(dialect, call, result, named)
-            reply = dialect.encode_result(call, result)
+            answer, result = await self._answered(dialect, call, context)
         except Exception as error:  # noqa: BLE001 -- the one place where defects become InternalError
             public = self.public(error)
+            self._account.failed(public, context, peer, call)
             reply = dialect.encode_error(public, call.reply_to)
             reply.headers.update(fields_of(public))
             return reply
+        self._account.allowed(context, peer, call, result)
+        return answer
+
+    async def _answered(self, dialect: Dialect, call: Call, context: CallContext) -> tuple[HttpReply | Stream, Any]:
+        """The answer, and what it says."""
+        requested = call.parameters.extensions
+        extensions = self._activated(requested) if requested else ()
+        named = {extensions_header(dialect.version): ", ".join(extensions)} if extensions else {}
+        await self._first()
+        result = await self.service.call(call.operation, call.request, context)
+        if call.operation.streams:
+            return Stream(dialect, call, result, named), result
+        reply = dialect.encode_result(call, result)
         if named:
             reply.headers.update(named)
-        return reply
+        return reply, result
 
-    def refuse(self, request: HttpRequest, error: A2AError) -> HttpReply:
-        """The answer to a request that is refused before its body was decoded."""
+    def refuse(self, request: HttpRequest, error: A2AError, peer: Peer) -> HttpReply:
+        """The answer to a request that is refused before it is asked who calls."""
+        _correlate(request)
+        return self._refusal(request, error, peer)
+
+    def _refusal(self, request: HttpRequest, error: A2AError, peer: Peer) -> HttpReply:
         dialect, reply_to = self._negotiator.refusing(request)
+        self._account.failed(error, CallContext(dialect=dialect.key), peer)
         reply = dialect.encode_error(error, reply_to)
         reply.headers.update(fields_of(error))
         return reply
@@ -101,8 +122,14 @@ class Calls:
             return error
         if isinstance(error, StoreUnavailable):
             return UnavailableError()
-        log.error("a request failed", exc_info=error)
-        return InternalError()
+        found = correlation()
+        request_id = "" if found is None else found.id
+        log.error("a request failed, request id %s", request_id, exc_info=error)
+        return InternalError(details={"requestId": request_id} if request_id else None)
+
+
+def _correlate(request: HttpRequest) -> None:
+    correlate(request.headers.get("traceparent", ""), request.headers.get(REQUEST_ID, ""))
 
 
 def fields_of(error: A2AError) -> dict[str, str]:

@@ -37,7 +37,7 @@ class Verdicts:
         try:
             await self._client.check(url)
         except AddressRefused as error:
-            raise _refused(field, f"may not be called: {error}") from None
+            raise _refused(field, f"may not be called: {error}") from error
         except Undelivered as error:
             raise _refused(field, f"cannot be reached now: {error}") from None
         if plain is not None:

@@ -94,7 +94,7 @@ class GrpcHost:
             body = await read_body(scope, headers, receive, limit + PREFIX_BYTES, seconds)
             message = unframe(body, headers.get("grpc-encoding", ""), limit)
         except A2AError as error:
-            return self._calls.refuse(HttpRequest("POST", path, "", headers), error)
+            return self._calls.refuse(HttpRequest("POST", path, "", headers), error, self._caller(scope, headers))
         call = self._calls.answer(HttpRequest("POST", path, "", headers, message), self._caller(scope, headers))
         return await unless_gone(receive, call)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dragoman import operations
+from dragoman.audit import AuditLog
 from dragoman.core.capability import activated_extensions
 from dragoman.dialects.base import Dialect, HttpReply, Target
 from dragoman.dialects.card import encode_card
@@ -12,6 +13,7 @@ from dragoman.dialects.v0_3.grpc import Grpc as OlderGrpc
 from dragoman.dialects.v1_0.grpc import Grpc
 from dragoman.dialects.v1_0.jsonrpc import JsonRpc
 from dragoman.engine.service import Service
+from dragoman.hosts.account import Account
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.gate import Gate
@@ -83,6 +85,7 @@ def application(
         open_=nothing,
         close=nothing,
         gate=Gate(),
+        account=Account(AuditLog()),
     )
 
 
