@@ -96,7 +96,7 @@ class Exchange:
             except Duplicate as known:
                 assert key is not None
                 if known.digest != key.digest:
-                    key = self._recognition.another(key)
+                    key = self._recognition.another(key, request.message.message_id)
                     continue
                 again = await self._again(known, context.scope(request.tenant))
             if again is not None:
@@ -298,4 +298,5 @@ def _start(request: SendMessageRequest, context: CallContext) -> TurnStart:
         # Ours is none of the agent's business.
         extensions=tuple([uri for uri in context.parameters.extensions if uri != RELIABLE]),
         trace=context.parameters.trace,
+        caller=context.principal.id if context.principal.group else "",
     )

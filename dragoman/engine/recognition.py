@@ -5,6 +5,7 @@ at once, one does it, whatever process they come to.
 """
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from weakref import WeakValueDictionary
@@ -14,7 +15,7 @@ import msgspec
 from dragoman.core.sameness import digest_of
 from dragoman.engine.world import World
 from dragoman.errors import FieldViolation, InvalidParamsError
-from dragoman.ports.call import CallContext, Scope
+from dragoman.ports.call import CallContext, Principal, Scope
 from dragoman.ports.push import NewPush
 from dragoman.ports.tasks import Key
 from dragoman.types.content import Message
@@ -39,9 +40,9 @@ class Recognition:
         if not context.principal.id and RELIABLE not in context.parameters.extensions:
             return None
         expires = self._world.clock.now() + timedelta(seconds=self._world.keeping.keys)
-        return Key(request.message.message_id, digest_of(request), expires)
+        return Key(_name(request.message.message_id, context.principal), digest_of(request), expires)
 
-    def another(self, key: Key) -> Key:
+    def another(self, key: Key, message_id: str) -> Key:
         """The key of a message that says something else than an earlier one with its id: it is a message of its own.
 
         Raises:
@@ -50,7 +51,7 @@ class Recognition:
         if self._world.keeping.strict:
             wrong = FieldViolation("message.messageId", "was used before, for another message")
             raise InvalidParamsError(
-                "The message has the id of another message", details={"messageId": key.message_id}, violations=(wrong,)
+                "The message has the id of another message", details={"messageId": message_id}, violations=(wrong,)
             )
         return msgspec.structs.replace(key, message_id=f"{key.message_id} {key.digest}")
 
@@ -73,3 +74,10 @@ class Recognition:
             delivering = None if push is None else msgspec.structs.replace(push, answer=message)
             await self._world.store.answered(scope, key, message, delivering)
             return message
+
+
+def _name(message_id: str, principal: Principal) -> str:
+    """Under what a message is known: callers who share their tasks still choose ids each for themselves."""
+    if not principal.group:
+        return message_id
+    return f"{message_id} {hashlib.sha256(principal.id.encode(errors='replace')).hexdigest()}"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -49,12 +50,8 @@ def _ends_turn(state: TaskState) -> bool:
     return state.terminal or state is TaskState.INPUT_REQUIRED
 
 
-def _ends_subscription(state: TaskState) -> bool:
-    return state.terminal
-
-
-def _settles(state: TaskState) -> bool:
-    return state.settled
+_ends_subscription: Callable[[TaskState], bool] = attrgetter("terminal")
+_settles: Callable[[TaskState], bool] = attrgetter("settled")
 
 
 async def _unpushed(_request: Any, _context: CallContext) -> None:
@@ -122,6 +119,8 @@ class Service:
         if self._closed:
             raise UnavailableError
         check_capability(operation, self._capabilities)
+        if context.principal.tenants is not None:
+            context.scope(request.tenant)
         if operation is not GET_EXTENDED_AGENT_CARD:
             check_extensions(context.parameters.extensions, self._capabilities)
         if context.parameters.extensions:

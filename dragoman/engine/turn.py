@@ -114,7 +114,7 @@ class RunningTurn:
 
     @property
     def caller(self) -> str:
-        return self._stored.scope.principal
+        return self._start.caller or self._stored.scope.principal
 
     @property
     def request_metadata(self) -> JsonObject:

@@ -1,21 +1,29 @@
 """Who comes in: the one place where that is decided, for every request of every binding."""
 
+import logging
+from collections.abc import Callable
+
 from dragoman.errors import UnauthenticatedError
 from dragoman.ports.auth import Authenticator, Credentials
-from dragoman.ports.call import Principal
+from dragoman.ports.call import SHARED, Principal
 
 __all__ = ["Gate"]
 
 ANYBODY = Principal()
 
+log = logging.getLogger("dragoman.hosts")
+
 
 class Gate:
     """Asks who calls, before anything of a request is looked at. Without an `authenticator` all callers are the
-    anonymous one.
+    anonymous one. `placed` says with whom a principal shares, and in which tenants it may be.
     """
 
-    def __init__(self, authenticator: Authenticator | None = None) -> None:
+    def __init__(
+        self, authenticator: Authenticator | None = None, placed: Callable[[Principal], Principal] | None = None
+    ) -> None:
         self._authenticator = authenticator
+        self._placed = placed
 
     async def enter(self, credentials: Credentials) -> Principal:
         """Who calls.
@@ -29,4 +37,7 @@ class Gate:
         if not principal.id:
             # Whoever is known has a name: nobody comes by mistake to what anonymous callers have left.
             raise UnauthenticatedError
-        return principal
+        if principal.id.startswith(SHARED):
+            log.error("somebody who is known by %s has an id that begins with %r: nobody may", principal.scheme, SHARED)
+            raise UnauthenticatedError
+        return principal if self._placed is None else self._placed(principal)

@@ -58,6 +58,8 @@ class TurnStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, g
     output_modes: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
     trace: str = ""
+    caller: str = ""
+    """Who began the turn, where several share; empty where the scope says it."""
 
 
 class Memo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

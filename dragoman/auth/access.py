@@ -1,0 +1,118 @@
+"""Who shares with whom, and who may name which tenant, as the owner of an agent says it."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from dragoman.errors import ConfigurationError
+from dragoman.ports.auth import Authenticator
+from dragoman.ports.call import Principal
+
+__all__ = ["AccessPolicy", "ByClaim", "TenantPolicy", "access", "by_claim"]
+
+AccessPolicy = Literal["principal", "tenant"] | Callable[[Principal], str]
+"""`principal`: everybody has their own data. `tenant`: everybody in a tenant shares. Else a function that gives the
+name of those who share with this principal; empty for nobody.
+"""
+TenantPolicy = Callable[[Principal], Collection[str] | str] | Mapping[str, Collection[str] | str]
+"""The tenants that a principal may name: a function, or a mapping by the principal's id. The empty one is that of
+callers who name none.
+"""
+
+EVERYBODY = "*"
+"""The name of those who share where it is for the tenant to keep apart."""
+
+
+class ByClaim:
+    """What a claim of the caller says, as policy. See `by_claim`."""
+
+    def __init__(self, name: str) -> None:
+        if not name:
+            raise ConfigurationError("by_claim takes the name of a claim")
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"by_claim({self._name!r})"
+
+    def __call__(self, principal: Principal) -> str:
+        """The name of those who share, which is an issuer's own, as names of callers are."""
+        value = principal.claims.get(self._name)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            return ""
+        issuer = principal.claims.get("iss")
+        return f"{issuer if isinstance(issuer, str) and issuer else principal.scheme} {value}"
+
+    def tenants(self, principal: Principal) -> frozenset[str]:
+        """The tenants that the claim lists, or the one that it says."""
+        value: Any = principal.claims.get(self._name)
+        listed: list[Any] = value if isinstance(value, list) else [value]
+        return frozenset([one for one in listed if isinstance(one, str) and one])
+
+
+def by_claim(name: str) -> ByClaim:
+    """A policy by a claim of the caller's token. For `access=`: all share in whom one issuer states the same text or
+    number; who has no such claim is alone. For `tenants=`: the tenants are those that the claim lists, or the one that
+    it says; who has no such claim has none. Callers by keys and passwords have no claims.
+    """
+    return ByClaim(name)
+
+
+def access(
+    policy: AccessPolicy, tenants: TenantPolicy | None, auth: Authenticator | None
+) -> Callable[[Principal], Principal] | None:
+    """Gives each principal its group and its tenants; None if there is nothing to give.
+
+    Raises:
+        ConfigurationError: there is no such policy, nobody is known whom it could be about, or a tenant is shared that
+            anybody may name.
+    """
+    if not callable(policy) and policy not in ("principal", "tenant"):
+        raise ConfigurationError(f"access is principal, tenant, by_claim(...) or a function, not {policy!r}")
+    if policy == "principal" and tenants is None:
+        return None
+    if auth is None:
+        raise ConfigurationError("access= and tenants= are about callers that are known: they need auth=")
+    if policy == "tenant" and tenants is None:
+        raise ConfigurationError('access="tenant" needs tenants=: else a caller may name any tenant, and see all of it')
+    group, allowed = _group(policy), _tenants(tenants)
+
+    def placed(principal: Principal) -> Principal:
+        changed: dict[str, Any] = {}
+        if group is not None:
+            changed["group"] = _text(group(principal))
+        if allowed is not None:
+            changed["tenants"] = allowed(principal)
+        return msgspec.structs.replace(principal, **changed)
+
+    return placed
+
+
+def _group(policy: AccessPolicy) -> Callable[[Principal], str] | None:
+    if callable(policy):
+        return policy
+    return None if policy == "principal" else lambda _: EVERYBODY
+
+
+def _tenants(policy: TenantPolicy | None) -> Callable[[Principal], frozenset[str]] | None:
+    if policy is None:
+        return None
+    if isinstance(policy, ByClaim):
+        return policy.tenants
+    if isinstance(policy, Mapping):
+        table = {name: _names(told) for name, told in policy.items()}
+        return lambda principal: table.get(principal.id, frozenset())
+    if not callable(policy):
+        raise ConfigurationError(f"tenants is a mapping, by_claim(...) or a function, not {policy!r}")
+    return lambda principal: _names(policy(principal))
+
+
+def _names(told: Collection[str] | str) -> frozenset[str]:
+    return frozenset([told] if isinstance(told, str) else map(_text, told))
+
+
+def _text(name: str) -> str:
+    """The name; what is none lets nobody in."""
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- the functions are others' code
+        raise TypeError(f"access is decided by names, not by {type(name).__name__}")
+    return name
