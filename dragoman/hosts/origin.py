@@ -1,7 +1,9 @@
 """Who is connected, and where that caller sees this server, from the request: behind proxies, by their word."""
 
 import ipaddress
-from collections.abc import Mapping, Sequence
+from binascii import a2b_base64
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from dragoman.errors import ConfigurationError
@@ -10,10 +12,16 @@ from dragoman.ports.auth import NOBODY, Peer
 __all__ = ["Proxies", "base_url", "caller_behind", "peer_of"]
 
 
-class Proxies:
-    """The proxies whose word about the caller is believed."""
+PEM = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
 
-    def __init__(self, trusted: Sequence[str]) -> None:
+
+class Proxies:
+    """The proxies whose word about the caller is believed. With `certificates` that is so also of the certificate by
+    which they know it (`Client-Cert`, RFC 9440): proxies that do not know this header let through what callers say.
+    """
+
+    def __init__(self, trusted: Sequence[str], *, certificates: bool = False) -> None:
+        self.certificates = certificates
         try:
             self._networks = [ipaddress.ip_network(entry, strict=False) for entry in trusted]
         except ValueError as error:
@@ -52,9 +60,30 @@ def base_url(scope: Mapping[str, Any], headers: Mapping[str, str], proxies: Prox
 
 
 def peer_of(scope: Mapping[str, Any]) -> Peer:
-    """Who is at the other end of the connection of this ASGI scope."""
+    """Who is at the other end of the connection of this ASGI scope, whose TLS extension may have a certificate."""
     client = scope.get("client")
-    return NOBODY if not client else Peer(client[0])
+    tls = (scope.get("extensions") or {}).get("tls")
+    certificate = b"" if tls is None or tls.get("client_cert_error") else _first(tls.get("client_cert_chain") or ())
+    return Peer("" if not client else client[0], certificate) if client or certificate else NOBODY
+
+
+def _first(chain: Iterable[str]) -> bytes:
+    return next(map(_from_pem, chain), b"")
+
+
+@lru_cache(256)
+def _from_pem(certificate: str) -> bytes:
+    """The certificate as DER; empty if it is none."""
+    begin, end = PEM
+    inner = certificate.strip().removeprefix(begin).removesuffix(end)
+    return _from_base64("".join(inner.split()))
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return b""
 
 
 def caller_behind(peer: Peer, headers: Mapping[str, str], proxies: Proxies) -> Peer:
@@ -64,10 +93,17 @@ def caller_behind(peer: Peer, headers: Mapping[str, str], proxies: Proxies) -> P
     """
     if not proxies.trust(peer.address):
         return peer
+    certificate = _said(headers.get("client-cert", "")) if proxies.certificates else b""
     if "forwarded" in headers:
-        return Peer(_plain(_address(_forwarded(headers["forwarded"], proxies).get("for", ""))))
+        return Peer(_plain(_address(_forwarded(headers["forwarded"], proxies).get("for", ""))), certificate)
     named = [_plain(_address(node.strip())) for node in headers.get("x-forwarded-for", "").split(",")]
-    return Peer(next((one for one in reversed(named) if not proxies.trust(one)), named[0]))
+    return Peer(next((one for one in reversed(named) if not proxies.trust(one)), named[0]), certificate)
+
+
+def _said(client_cert: str) -> bytes:
+    """The one certificate of a `Client-Cert` field, a byte sequence (RFC 9440 section 2.2); empty if it is not that."""
+    told = client_cert.strip()
+    return _from_base64(told[1:-1]) if len(told) > 1 and told[0] == told[-1] == ":" else b""
 
 
 def _plain(address: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import signal
 import ssl
 import sys
@@ -13,8 +14,9 @@ from typing import Any
 
 import msgspec
 
+from dragoman.hosts.connections import ConnectionLimits
 from dragoman.hosts.opening import Opening
-from dragoman.hosts.site import AsgiApplication, ConnectionLimits, Site
+from dragoman.hosts.site import AsgiApplication, Site
 from dragoman.hosts.tls import HSTS
 from dragoman.threads import LooseThreads
 
@@ -26,6 +28,11 @@ GLANCE = 0.02
 """Seconds between two looks at whether all connections have ended."""
 MOST_THREADS = 32
 BACKLOG = 2048
+OTHER_FILES = 128
+"""That a process may need beside its connections: the store, webhooks, what handlers open."""
+DEFAULTS = ConnectionLimits()
+
+log = logging.getLogger("dragoman.hosts")
 
 
 class Serving(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +49,8 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     """Called when the process has been told to stop."""
     grace: float
     """Seconds that requests in flight have then."""
+    trusts: Callable[[str], bool] = lambda _: False
+    """Whether an address is that of a proxy, from which the connections of many callers come."""
 
 
 class _Stop:
@@ -55,7 +64,13 @@ class _Stop:
         (self.again if self.told.is_set() else self.told).set()
 
 
-def run(serving: Serving, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+def run(
+    serving: Serving,
+    host: str,
+    port: int,
+    tls: ssl.SSLContext | None = None,
+    limits: ConnectionLimits = DEFAULTS,
+) -> None:
     """Serves until SIGINT or SIGTERM; then streams end, open requests have their grace, and the application closes.
     What runs on after that, on the event loop or in a thread, is let go. A second signal cuts the grace short.
 
@@ -63,18 +78,38 @@ def run(serving: Serving, host: str, port: int, tls: ssl.SSLContext | None = Non
         SystemExit: the address cannot be had, or the application cannot start; why is on the standard error.
     """
     with _loop() as loop:
-        loop.run_until_complete(_serve(serving, host, port, tls))
+        site = Site(
+            serving.application,
+            loop,
+            limits=_possible(limits),
+            state={},
+            hsts=None if tls is None else HSTS,
+            tls=tls,
+            uncounted=serving.trusts,
+        )
+        loop.run_until_complete(_serve(serving, site, host, port))
 
 
-async def _serve(serving: Serving, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-    loop = asyncio.get_running_loop()
-    site = Site(serving.application, loop, limits=ConnectionLimits(), state={}, hsts=None if tls is None else HSTS)
+def _possible(limits: ConnectionLimits) -> ConnectionLimits:
+    """The limits, with no more connections than the process may have files open beside `OTHER_FILES`."""
+    if sys.platform == "win32":
+        return limits
+    import resource
+
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    possible = max(1, files - OTHER_FILES)
+    if files == resource.RLIM_INFINITY or limits.most <= possible:
+        return limits
+    log.info("%d connections are taken, not %d: the process may have %d files open", possible, limits.most, files)
+    return msgspec.structs.replace(limits, most=possible)
+
+
+async def _serve(serving: Serving, site: Site, host: str, port: int) -> None:
+    loop = site.loop
     stop = _Stop()
     with _signals(loop, stop):
         try:
-            server = await loop.create_server(
-                lambda: Opening(site), host, port, ssl=tls, backlog=BACKLOG, start_serving=False
-            )
+            server = await loop.create_server(lambda: Opening(site), host, port, backlog=BACKLOG, start_serving=False)
         except OSError as error:
             raise _cannot(f"{host}:{port} cannot be listened on: {error.strerror or error}", 1) from error
         try:

@@ -1,34 +1,19 @@
 """What the connections of one server share, and what the server asks of each."""
 
+import ssl
 from asyncio import AbstractEventLoop, BaseTransport, Task
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, cast, runtime_checkable
 
-import msgspec
-
 from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.hosts.binding import Receive, Scope, Send
+from dragoman.hosts.connections import Connection, ConnectionLimits, Connections
+from dragoman.hosts.tls import described
 from dragoman.ports.auth import Peer
 
 __all__ = ["AsgiApplication", "Connection", "ConnectionLimits", "Exchanging", "Site", "about"]
 
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one connection may cost. Times in seconds, sizes in bytes."""
-
-    idle: float = 75.0
-    """Without a request in flight; then it is closed."""
-    head_timeout: float = 20.0
-    """From the first byte of a request's head to its last."""
-    max_head_bytes: int = 64 * 1024
-    """Request line and header fields together, decoded."""
-    max_header_fields: int = 128
-    stall: float = 60.0
-    """Without a caller taking anything of what waits for it; then the connection is cut."""
-    high_water: int = 64 * 1024
-    """Bytes that wait for a slow reader before the application is made to wait."""
 
 
 @runtime_checkable
@@ -46,20 +31,10 @@ class Exchanging(Protocol):
         ...
 
 
-class Connection(Protocol):
-    """One connection, of either version of HTTP."""
-
-    def close_gently(self) -> None:
-        """Takes no new request; closes when those in flight are answered, at once if there are none."""
-        ...
-
-    def abort(self) -> None:
-        """Closes at once, and cancels what is in flight."""
-        ...
-
-
 class Site:
-    """The application and what its connections share. Belongs to one event loop."""
+    """The application and what its connections share. Belongs to one event loop. `uncounted` says from which addresses
+    any number of connections may come.
+    """
 
     def __init__(
         self,
@@ -69,6 +44,8 @@ class Site:
         limits: ConnectionLimits,
         state: dict[str, Any],
         hsts: bytes | None = None,
+        tls: ssl.SSLContext | None = None,
+        uncounted: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.application = application
         same: object = application
@@ -79,7 +56,9 @@ class Site:
         """Of the lifespan; each request's scope gets a shallow copy."""
         self.hsts = hsts
         """The value of `strict-transport-security`, which every answer over TLS carries; None without TLS."""
-        self.connections: set[Connection] = set()
+        self.tls = tls
+        """By which connections are secured before anything else."""
+        self.connections = Connections(limits, uncounted, loop.time)
         self.tasks: set[Task[None]] = set()
         """One for each request in flight."""
         self.closing = False
@@ -87,10 +66,12 @@ class Site:
 
 def about(transport: BaseTransport) -> dict[str, Any]:
     """What the ASGI scope of every request of a connection has."""
+    secured: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
-        "scheme": "http" if transport.get_extra_info("ssl_object") is None else "https",
+        "scheme": "http" if secured is None else "https",
+        "extensions": {} if secured is None else {"tls": described(secured)},
         "server": _address(transport.get_extra_info("sockname")),
         "client": _address(transport.get_extra_info("peername")),
         "root_path": "",

@@ -24,8 +24,8 @@ async def hosted(route: Route, host: str, port: int, tls: ssl.SSLContext | None)
         OSError: the address cannot be had.
     """
     loop = asyncio.get_running_loop()
-    site = Site(route, loop, limits=ConnectionLimits(), state={})
-    server = await loop.create_server(lambda: Opening(site), host, port, ssl=tls, backlog=BACKLOG)
+    site = Site(route, loop, limits=ConnectionLimits(), state={}, tls=tls)
+    server = await loop.create_server(lambda: Opening(site), host, port, backlog=BACKLOG)
     try:
         address, number = server.sockets[0].getsockname()[:2]
         yield f"http{'' if tls is None else 's'}://{f'[{address}]' if ':' in address else address}:{number}"

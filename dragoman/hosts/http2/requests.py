@@ -60,7 +60,7 @@ class Requests:
             **self._scope,
             **head.scope,
             "headers": head.headers.copy(),
-            "extensions": {"http.response.trailers": {}},
+            "extensions": {**self._scope["extensions"], "http.response.trailers": {}},
             "state": self.site.state.copy(),
         }
         self._spawn(stream, stream.run(scope))

@@ -58,8 +58,8 @@ async def serving(
     complaints: list[Mapping[str, Any]] = []
     before = loop.get_exception_handler()
     loop.set_exception_handler(lambda _, complaint: complaints.append(complaint))
-    site = Site(application, loop, limits=ConnectionLimits(**limits), state={}, hsts=hsts)
-    server = await loop.create_server(lambda: Opening(site), "127.0.0.1", 0, ssl=server_tls)
+    site = Site(application, loop, limits=ConnectionLimits(**limits), state={}, hsts=hsts, tls=server_tls)
+    server = await loop.create_server(lambda: Opening(site), "127.0.0.1", 0)
     try:
         yield Served(site, server.sockets[0].getsockname()[1], client_tls)
     finally:

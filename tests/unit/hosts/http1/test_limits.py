@@ -6,8 +6,9 @@ import random
 import pytest
 
 from dragoman.hosts.binding import Receive, Scope, Send
+from dragoman.hosts.connections import Connection, ConnectionLimits, Connections
 from dragoman.hosts.http1 import connection
-from dragoman.hosts.site import Connection
+from dragoman.hosts.http1.connection import Http1
 from tests.unit.hosts.http1.serving import answer, body_of, echo, request, serving, status_of, whole
 
 CLOSE = "connection: close"
@@ -171,17 +172,17 @@ async def large(_scope: Scope, receive: Receive, send: Send) -> None:
     await answer(send, bytes(16_000_000))
 
 
-class Watched(set[Connection]):
+class Watched(Connections):
     """Says when one was lost that had begun."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(ConnectionLimits(), lambda _: False, lambda: 0.0)
         self.lost = asyncio.Event()
 
-    def discard(self, element: object) -> None:
-        if isinstance(element, connection.Http1):
+    def discard(self, connection: Connection) -> None:
+        if isinstance(connection, Http1):
             self.lost.set()
-        super().discard(element)
+        super().discard(connection)
 
 
 @pytest.mark.parametrize("lines", [(CLOSE,), ()], ids=["closing", "idle"])

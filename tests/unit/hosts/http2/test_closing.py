@@ -111,7 +111,7 @@ async def test_open_connections_are_known_to_the_site_and_lost_ones_are_not() ->
     async with serving(hello) as server:
         async with server.peer() as peer:
             await peer.get(1)
-            assert server.site.connections == set(server.connections)
+            assert set(server.site.connections) == set(server.connections)
         await gone(server)
 
 
