@@ -107,7 +107,7 @@ ATTEMPTS = (
     Attempt(scheme="basic", how="wrong", headers=basic("alice", "made-up"), challenge=BASIC),
     Attempt(scheme="basic", how="nobody's", headers=basic("eve", "alice's password"), challenge=BASIC),
     Attempt(scheme="basic", how="right", headers=basic("alice", "alice's password"), reason=""),
-    Attempt(scheme="bearer", how="none", challenge="Bearer"),
+    Attempt(scheme="bearer", how="none", challenge='Bearer scope="call"'),
     *[Attempt(scheme="bearer", how=how, headers=sent, challenge=INVALID) for how, sent in _BEARERS.items()],
     Attempt(
         scheme="bearer", how="wrong scope", headers=bearer(scope="x"), reason="PERMISSION_DENIED", challenge=_LACKING

@@ -174,7 +174,7 @@ async def test_a_token_that_was_good_is_not_verified_again_until_the_keys_change
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     verified: list[str] = []
-    from dragoman.auth import bearer as module
+    from dragoman.auth import jwt as module
     from dragoman.signing import jws
 
     def counted(text: str, keys: PublicKeys, **how: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman.auth import Bearer, Credentials
-from dragoman.auth.keys import FIRST_PAUSE, FRESH, GOOD, PAUSE, PublishedKeys
+from dragoman.auth.keys import PublishedKeys
+from dragoman.auth.published import FIRST_PAUSE, FRESH, GOOD, PAUSE
 from dragoman.errors import UnauthenticatedError, UnavailableError
 from dragoman.ports.webhook import Undelivered
 from tests.unit.auth.tokens import AUDIENCE, ISSUER, JWKS, KEY, OTHER_KEY, bearer
