@@ -1,0 +1,290 @@
+"""The way to log in by OAuth 2 and OpenID Connect, as the card of an agent asks for it."""
+
+import asyncio
+import logging
+import shlex
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from dragoman.client.login.need import Need, Secret
+from dragoman.client.login.oauth.cache import MemoryTokens, TokenCache, Tokens
+from dragoman.client.login.oauth.exchange import Exchange
+from dragoman.client.login.oauth.failures import LoginFailed, LoginRequired
+from dragoman.client.login.oauth.interactive import OFFLINE, OPENID, Asked, Pause, by_browser, by_device
+from dragoman.client.login.oauth.provider import GRANTS, OAuthScheme, Provider, provider_of
+from dragoman.client.login.oauth.registration import ClientAuth, ClientSecret, Registration
+from dragoman.client.login.oauth.tokens import Kept, Key, Token
+from dragoman.client.login.oauth.visit import Show, in_browser
+from dragoman.client.login.oauth.web import Network, Web, is_loopback
+from dragoman.errors import ConfigurationError
+from dragoman.outbound.url import read_url
+from dragoman.ports.webhook import AddressRefused
+from dragoman.types.card import OAuth2SecurityScheme, OpenIdConnectSecurityScheme
+
+__all__ = ["Grant", "OAuth"]
+
+Grant = Literal["auto", "client_credentials", "authorization_code", "device_code"]
+_CHOICES = ("auto", "client_credentials", "authorization_code", "device_code")
+
+log = logging.getLogger("dragoman.client")
+
+
+class OAuth:
+    """Gets access tokens from whom the card names, keeps them, and renews them; a `Login` for `connect(auth=...)`.
+
+    A token is asked for the agent (`resource`, RFC 8707) and the scopes of the card's requirement. It is renewed before
+    it ends and after a refusal, by one of all tasks, threads and processes that share `cache`.
+
+    Whoever a card names gets the client's secret: where the card itself may not be trusted so far, say `issuer`.
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        *,
+        client_secret: ClientSecret = None,
+        grant: Grant = "auto",
+        scopes: Sequence[str] = (),
+        resource: str | None = None,
+        issuer: str = "",
+        client_auth: ClientAuth = "auto",
+        interactive: bool = False,
+        show: Show = in_browser,
+        patience: float = 300.0,
+        redirect_port: int = 0,
+        cache: Tokens | None = None,
+        network: Network = "any",
+        tls: ssl.SSLContext | None = None,
+        secret_variable: str = "",
+        now: Callable[[], float] = time.time,
+        pause: Pause = asyncio.sleep,
+    ) -> None:
+        """
+        Args:
+            client_id: as which the provider knows this program.
+            client_secret: what it shows to be that, or a function that gives it; None for programs that have none.
+            grant: how to get a token. `auto` is what the card's flow says; for OpenID Connect it is client credentials
+                if there is a secret and nobody may be asked, else the authorization code.
+            scopes: to be asked for beside those of the card's requirement.
+            resource: what the token is for; by default the agent's URL, with `""` nothing is said of it.
+            issuer: the only one whose word counts: endpoints are taken from its own metadata, and not from the card.
+            client_auth: how the secret is sent; by default as the provider takes it, Basic before the form.
+            interactive: whether the user may be asked to open a page. Otherwise `LoginRequired` says how to log in.
+            show: has the user open a page; by default in the browser.
+            patience: seconds that the user has.
+            redirect_port: of 127.0.0.1, where the browser comes back to (`/callback`); by default any that is free.
+            cache: where tokens are kept. By default in the user's files (`TokenCache`), those of client credentials in
+                memory.
+            network: `public` calls no provider at another address.
+            tls: whom to trust.
+            secret_variable: the environment variable that has the secret, for those who use the kept login later.
+            now: seconds since 1970.
+            pause: waits between two questions for a device's code.
+
+        Raises:
+            ConfigurationError: there is no id, or no such grant.
+        """
+        if not client_id:
+            raise ConfigurationError("OAuth needs the id under which the provider knows this client")
+        if grant not in _CHOICES:
+            raise ConfigurationError(f"grant is one of {', '.join(_CHOICES)}, not {grant!r}")
+        self._client_id = client_id
+        self._secret = client_secret
+        self._grant = grant
+        self._scopes = tuple(scopes)
+        self._resource = resource
+        self._issuer = issuer
+        self._client_auth = client_auth
+        self._interactive = interactive
+        self._show = show
+        self._patience = patience
+        self._redirect_port = redirect_port
+        self._cache = cache
+        self._network: Network = network
+        self._tls = tls
+        self._secret_variable = secret_variable
+        self._now = now
+        self._pause = pause
+        self._memory = MemoryTokens()
+
+    def __repr__(self) -> str:
+        return f"OAuth({self._client_id!r})"
+
+    def takes(self, need: Need) -> bool:
+        """As `Login.takes`: OAuth 2 and OpenID Connect."""
+        return isinstance(need.scheme, OAuth2SecurityScheme | OpenIdConnectSecurityScheme)
+
+    async def credentials(self, need: Need, *, refused: Secret | None = None) -> Secret | None:
+        """As `Login.credentials`.
+
+        Raises:
+            LoginFailed: the provider refuses, or cannot be trusted.
+            LoginRequired: somebody has to log in.
+            TokensUnsafe: kept tokens can be read by others.
+            ProviderUnreachable, TimedOut: there is no token now.
+        """
+        scheme = need.scheme
+        if not isinstance(scheme, OAuth2SecurityScheme | OpenIdConnectSecurityScheme):
+            return None
+        grant = self._grant_for(scheme)
+        tokens = self._tokens(grant)
+        key = self._key(need)
+        async with tokens.turn(key):
+            kept = tokens.read(key)
+            if kept is not None and self._is_for(kept, need):
+                token = await self._current(kept, tokens, refused)
+                if token is not None:
+                    return token.secret()
+            if grant == "client_credentials":
+                kept = await self._obtained(need, scheme, grant)
+                tokens.write(kept)
+                return kept.token.secret()
+        if not self._interactive:
+            raise LoginRequired("Somebody has to log in to the agent first", self._command(need))
+        return (await self.login(need)).token.secret()
+
+    async def login(self, need: Need) -> Kept:
+        """Logs in anew, whatever is kept, and keeps what that brings. The user may be asked.
+
+        Raises:
+            LoginFailed: as `credentials`; also if the scheme is of another kind.
+            ProviderUnreachable: there is no token now.
+        """
+        scheme = need.scheme
+        if not isinstance(scheme, OAuth2SecurityScheme | OpenIdConnectSecurityScheme):
+            raise LoginFailed(f"The scheme {need.name!r} is neither OAuth 2 nor OpenID Connect")
+        grant = self._grant_for(scheme)
+        kept = await self._obtained(need, scheme, grant)
+        tokens = self._tokens(grant)
+        async with tokens.turn(kept.key):
+            tokens.write(kept)
+        return kept
+
+    def _grant_for(self, scheme: OAuthScheme) -> str:
+        if self._grant != "auto":
+            return self._grant
+        if isinstance(scheme, OAuth2SecurityScheme):
+            grant = GRANTS.get(type(scheme.flow))
+            if grant is None:
+                raise LoginFailed("The card names a flow that is deprecated, and not used here: name a grant")
+            return grant
+        return "client_credentials" if self._secret is not None and not self._interactive else "authorization_code"
+
+    def _tokens(self, grant: str) -> Tokens:
+        if self._cache is None:
+            self._cache = self._memory if grant == "client_credentials" else TokenCache()
+        return self._cache
+
+    def _key(self, need: Need) -> Key:
+        scopes = tuple(sorted({*need.scopes, *self._scopes}))
+        return Key(origin=need.origin, scheme=need.name, scopes=scopes, client_id=self._client_id)
+
+    def _is_for(self, kept: Kept, need: Need) -> bool:
+        """Whether the login is for the same agent at its place, and of the issuer that the user names."""
+        told = self._issuer.rstrip("/")
+        return kept.resource == self._resource_of(need) and (not told or kept.issuer.rstrip("/") == told)
+
+    def _resource_of(self, need: Need) -> str:
+        return need.agent if self._resource is None else self._resource
+
+    async def _current(self, kept: Kept, tokens: Tokens, refused: Secret | None) -> Token | None:
+        """The token, renewed if it is time; None if that is not possible any more."""
+        is_refused = refused is not None and refused.value == kept.token.access
+        if kept.token.fresh(self._now()) and not is_refused:
+            return kept.token
+        if not kept.token.refresh and kept.grant != "client_credentials":
+            return None
+        client = Registration.chosen(self._client_id, self._secret, kept.client_auth, ())
+        try:
+            renewed = await self._renewed(kept, client)
+        except LoginFailed as error:
+            # A place that gives no tokens to clients any more may have moved.
+            if error.code != "invalid_grant" and (error.code or kept.token.refresh):
+                raise
+            log.info("the login to %s has ended: %s", kept.key.origin, error)
+            tokens.remove(kept.key)
+            return None
+        tokens.write(renewed)
+        return renewed.token
+
+    async def _renewed(self, kept: Kept, client: Registration) -> Kept:
+        """By the refresh token, or the client's credentials again, at the place that it came from."""
+        exchange = Exchange(self._web(kept.key.origin, kept.token_url), kept.token_url, client, self._now)
+        token = await exchange.token(_renewal(kept), scopes=kept.token.scopes, issuer=kept.issuer)
+        # A provider that gives no other refresh token means that this one goes on; and says of nobody that he is new.
+        lasting = msgspec.structs.replace(
+            token, refresh=token.refresh or kept.token.refresh, subject=token.subject or kept.token.subject
+        )
+        return msgspec.structs.replace(kept, token=lasting)
+
+    async def _obtained(self, need: Need, scheme: OAuthScheme, grant: str) -> Kept:
+        web = self._web(need.origin, self._issuer)
+        provider = await provider_of(scheme, web, self._issuer)
+        client = Registration.chosen(
+            self._client_id, self._secret, self._client_auth, provider.token_endpoint_auth_methods_supported
+        )
+        key = self._key(need)
+        asked = Asked(
+            provider=provider,
+            client=client,
+            web=web,
+            exchange=Exchange(web, provider.needed("token_endpoint"), client, self._now),
+            scopes=_wanted(key.scopes, scheme, grant, provider),
+            resource=self._resource_of(need),
+            show=self._show,
+            patience=self._patience,
+        )
+        return Kept(
+            key=key,
+            token=await self._granted(asked, grant),
+            agent=need.agent,
+            grant=grant,
+            token_url=provider.token_endpoint,
+            revocation_url=provider.revocation_endpoint,
+            issuer=provider.issuer,
+            resource=asked.resource,
+            client_auth=client.method,
+            secret_variable=self._secret_variable,
+        )
+
+    async def _granted(self, asked: Asked, grant: str) -> Token:
+        if grant == "client_credentials":
+            return await asked.exchange.token({"grant_type": grant, **asked.wish}, scopes=asked.scopes)
+        if grant == "device_code":
+            return await by_device(asked, self._pause, self._now)
+        return await by_browser(asked, self._redirect_port)
+
+    def _web(self, origin: str, trusted: str) -> Web:
+        """For the agent at this origin, and a place that the user named or used before."""
+        return Web(self._network, near=_is_here(origin) or _is_here(trusted), tls=self._tls)
+
+    def _command(self, need: Need) -> str:
+        return shlex.join(["dragoman", "auth", "login", need.agent, "--client-id", self._client_id])
+
+
+def _renewal(kept: Kept) -> dict[str, str]:
+    resource = {"resource": kept.resource} if kept.resource else {}
+    if kept.token.refresh:
+        return {"grant_type": "refresh_token", "refresh_token": kept.token.refresh, **resource}
+    scope = {"scope": " ".join(kept.key.scopes)} if kept.key.scopes else {}
+    return {"grant_type": kept.grant, **scope, **resource}
+
+
+def _wanted(scopes: tuple[str, ...], scheme: OAuthScheme, grant: str, provider: Provider) -> tuple[str, ...]:
+    """The scopes, and those that make it a login by OpenID Connect, and one that lasts, where a user logs in."""
+    if grant == "client_credentials":
+        return scopes
+    extra = [OPENID] if isinstance(scheme, OpenIdConnectSecurityScheme) else []
+    extra += [OFFLINE] if OFFLINE in provider.scopes_supported else []
+    return tuple(dict.fromkeys((*scopes, *extra)))
+
+
+def _is_here(url: str) -> bool:
+    try:
+        return is_loopback(read_url(url))
+    except AddressRefused:
+        return False

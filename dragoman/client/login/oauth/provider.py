@@ -1,0 +1,133 @@
+"""Who gives tokens: read from a card, and from the metadata that it points to (RFC 8414, OpenID Connect Discovery)."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from dragoman.client.login.oauth.failures import LoginFailed, shown
+from dragoman.client.login.oauth.web import Web
+from dragoman.types.card import (
+    AuthorizationCodeOAuthFlow,
+    ClientCredentialsOAuthFlow,
+    DeviceCodeOAuthFlow,
+    OAuth2SecurityScheme,
+    OAuthFlow,
+    OpenIdConnectSecurityScheme,
+)
+
+__all__ = ["GRANTS", "OAuthScheme", "Provider", "provider_of"]
+
+OAuthScheme = OAuth2SecurityScheme | OpenIdConnectSecurityScheme
+
+GRANTS: dict[type[OAuthFlow], str] = {
+    AuthorizationCodeOAuthFlow: "authorization_code",
+    ClientCredentialsOAuthFlow: "client_credentials",
+    DeviceCodeOAuthFlow: "device_code",
+}
+"""The grant that each flow of a card means. The deprecated two are not among them."""
+
+_OPENID = "/.well-known/openid-configuration"
+_OAUTH = "/.well-known/oauth-authorization-server"
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to ask for tokens. What is not known is empty."""
+
+    issuer: str = ""
+    authorization_endpoint: str = ""
+    token_endpoint: str = ""
+    device_authorization_endpoint: str = ""
+    revocation_endpoint: str = ""
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ()
+    scopes_supported: tuple[str, ...] = ()
+    authorization_response_iss_parameter_supported: bool = False
+
+    def needed(self, endpoint: str) -> str:
+        """The URL of an endpoint.
+
+        Raises:
+            LoginFailed: there is none.
+        """
+        found: str = getattr(self, endpoint)
+        if not found:
+            raise LoginFailed(f"Neither the card nor the provider names a {endpoint.replace('_', ' ')}")
+        return found
+
+
+_ENDPOINTS = (
+    "authorization_endpoint",
+    "token_endpoint",
+    "device_authorization_endpoint",
+    "revocation_endpoint",
+)
+
+
+async def provider_of(scheme: OAuthScheme, web: Web, issuer: str = "") -> Provider:
+    """What the card's flow names counts before what the metadata says. An `issuer` that the user names stands for
+    itself: then nothing counts but its own metadata, and the card names no place that gets a secret.
+
+    Raises:
+        LoginFailed: the metadata is none, of another issuer, or names endpoints that are neither https nor here.
+        ProviderUnreachable: it cannot be had now.
+    """
+    if issuer:
+        return await _of_issuer(issuer.rstrip("/"), web)
+    if isinstance(scheme, OpenIdConnectSecurityScheme):
+        return await _at(scheme.open_id_connect_url, web)
+    told = await _at(scheme.oauth2_metadata_url, web) if scheme.oauth2_metadata_url else Provider()
+    flow = scheme.flow
+    named = {
+        "authorization_endpoint": getattr(flow, "authorization_url", ""),
+        "token_endpoint": getattr(flow, "token_url", ""),
+        "device_authorization_endpoint": getattr(flow, "device_authorization_url", ""),
+    }
+    return _checked(msgspec.structs.replace(told, **{name: url for name, url in named.items() if url}), web)
+
+
+async def _of_issuer(issuer: str, web: Web) -> Provider:
+    parts = urlsplit(issuer)
+    places = (f"{issuer}{_OPENID}", f"{parts.scheme}://{parts.netloc}{_OAUTH}{parts.path}")
+    try:
+        found = await _at(places[0], web)
+    except LoginFailed:
+        found = await _at(places[1], web)
+    if found.issuer.rstrip("/") != issuer:
+        raise LoginFailed(f"The metadata is that of another issuer: {shown(found.issuer)}")
+    return found
+
+
+async def _at(url: str, web: Web) -> Provider:
+    document = await web.document(url, "metadata")
+    try:
+        found = msgspec.convert(_without_null(document), Provider)
+    except msgspec.ValidationError as error:
+        raise LoginFailed(f"The metadata of the provider has a member of a wrong kind: {error}") from None
+    if not _speaks_for(found.issuer, url):
+        raise LoginFailed(f"The metadata at {shown(url)} names another issuer: {shown(found.issuer) or 'none'}")
+    return _checked(found, web)
+
+
+def _without_null(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value is not None}
+
+
+def _speaks_for(issuer: str, url: str) -> bool:
+    """Whether metadata at this URL may be the issuer's: by the rules for well-known places (RFC 8414 section 3.3), and
+    at a place of another form by its origin.
+    """
+    parts, told = urlsplit(url), urlsplit(issuer)
+    if (parts.scheme, parts.netloc.lower()) != (told.scheme, told.netloc.lower()) or told.query or told.fragment:
+        return False
+    path = told.path.rstrip("/")
+    if _OPENID not in parts.path and _OAUTH not in parts.path:
+        return True
+    return parts.path in {f"{path}{_OPENID}", f"{_OPENID}{path}", f"{_OAUTH}{path}"}
+
+
+def _checked(provider: Provider, web: Web) -> Provider:
+    for name in _ENDPOINTS:
+        url: str = getattr(provider, name)
+        if url:
+            web.checked(url, name.replace("_", " "))
+    return provider
