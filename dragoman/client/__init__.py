@@ -14,6 +14,16 @@ from dragoman.client.content import (
 )
 from dragoman.client.discovery import CardCache, CardInvalid, CardNotFound, NoUsableInterface
 from dragoman.client.local import InProcess, LocalChannel, LocalService
+from dragoman.client.login import (
+    Auth,
+    CredentialsMissing,
+    CredentialsWithheld,
+    Environment,
+    Login,
+    LoginError,
+    Need,
+    Secret,
+)
 from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed, TaskUnfinished
 from dragoman.client.signatures import CardNotVerified, CardSignatures
 from dragoman.client.task import TaskHandle
@@ -22,6 +32,7 @@ from dragoman.client.transport import AiohttpTransport, HttpResponse, HttpTransp
 __all__ = [
     "AgentReference",
     "AiohttpTransport",
+    "Auth",
     "AuthRequired",
     "CardCache",
     "CardInvalid",
@@ -33,16 +44,23 @@ __all__ = [
     "ChannelOptions",
     "Client",
     "Content",
+    "CredentialsMissing",
+    "CredentialsWithheld",
+    "Environment",
     "HttpResponse",
     "HttpTransport",
     "InProcess",
     "InputRequired",
     "LocalChannel",
     "LocalService",
+    "Login",
+    "LoginError",
+    "Need",
     "NoUsableInterface",
     "ReceiverOptions",
     "ReplyOptions",
     "ResultOptions",
+    "Secret",
     "SendOptions",
     "StartOptions",
     "TaskFailed",

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from dragoman.client.login.presenter import Presenter
 from dragoman.dialects.base import Target
 from dragoman.operations import Operation
 from dragoman.types.card import AgentInterface
@@ -43,7 +44,7 @@ class Channel(Protocol):
 
 
 class ChannelOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller wants of every channel. Times are in seconds."""
+    """What the caller wants of every channel. Times are in seconds. Its `repr` shows no header."""
 
     extensions: tuple[str, ...] = ()
     """URIs of the extensions that every request names."""
@@ -53,6 +54,14 @@ class ChannelOptions(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout: float = 300.0
     """How long nothing may come. There is no limit on the whole."""
     max_reply: int = MAX_REPLY
+    presenter: Presenter | None = None
+    """What makes the caller known to this interface; `presenter.answered` and `streamed` make calls with it."""
+
+    def __repr__(self) -> str:
+        return f"ChannelOptions(extensions={self.extensions!r})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("extensions", self.extensions)]
 
 
 def resuming(target: Target, after: int | None) -> Target:

@@ -1,5 +1,6 @@
 """The client of one agent."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from functools import partial
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 import msgspec
 
+from dragoman.client.authorizing import OnAuthRequired, authorized, remaining
 from dragoman.client.content import (
     Content,
     ReceiverOptions,
@@ -35,7 +37,7 @@ from dragoman.types.card import AgentCard
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent
 from dragoman.types.requests import CancelTaskRequest, GetTaskRequest, SendMessageRequest
-from dragoman.types.task import Task
+from dragoman.types.task import Task, TaskState
 
 if TYPE_CHECKING:
     from dragoman.cards.verdict import CardVerdict
@@ -54,8 +56,17 @@ class Client(Operations):
     Safe to use from many tasks of one event loop.
     """
 
-    def __init__(self, link: Link, *, poll_interval: float = 0.5, patience: float = 300.0) -> None:
+    def __init__(
+        self,
+        link: Link,
+        *,
+        poll_interval: float = 0.5,
+        patience: float = 300.0,
+        on_auth_required: OnAuthRequired | None = None,
+    ) -> None:
         super().__init__(link)
+        self.on_auth_required = on_auth_required
+        """Gives what a task waits for that waits for an authorization; see `connect`."""
         self._poll_interval = poll_interval
         self._patience = patience
         self._farewells = Farewells()
@@ -91,10 +102,12 @@ class Client(Operations):
 
         Raises:
             TaskFailed: the task ended as failed, rejected or canceled.
-            InputRequired: the task waits for an answer; `AuthRequired` if for an authorization.
+            InputRequired: the task waits for an answer; `AuthRequired` if for an authorization that `on_auth_required`
+                of `connect` did not give.
             TaskUnfinished: the deadline came first.
             TransportError: nobody knows whether the agent has the message, and it must not be sent twice.
         """
+        since = asyncio.get_running_loop().time()
         view = TaskView()
         request = request_of(content, options)
         await settled(view, self._follow(view, options, request))
@@ -105,7 +118,11 @@ class Client(Operations):
         if view.partial and request.message.task_id is not None:
             # Some agents stream of a follow-up only what is new; what the task held before counts too.
             task = await self.get_task(GetTaskRequest(id=task.id))
-        return self._handle(task).completed().text
+        handle = self._handle(task)
+        if task.state is TaskState.AUTH_REQUIRED and self.on_auth_required is not None:
+            waiting: ResultOptions = {"deadline": options.get("deadline")}
+            handle = await authorized(handle, self.on_auth_required, remaining(waiting, since))
+        return handle.completed().text
 
     async def stream(self, content: Content, **options: Unpack[SendOptions]) -> AsyncGenerator[StreamEvent, None]:
         """Sends and yields what happens, until the task has ended or waits, and the agent ends its stream.

@@ -7,34 +7,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
+from dragoman.client.authorizing import OnAuthRequired
+from dragoman.client.channel import ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
-from dragoman.client.discovery import GRPC, PREFERRED, CardCache, CardSource, at_hand, candidates, locate, minor, secure
-from dragoman.client.http import HttpChannel
-from dragoman.client.link import LocalLink, RemoteLink, declares_reliable
+from dragoman.client.discovery import PREFERRED, CardCache, CardSource, at_hand, candidates, locate, minor, secure
+from dragoman.client.link import LocalLink, RemoteLink
 from dragoman.client.local import InProcess
+from dragoman.client.login.identity import Identity
+from dragoman.client.login.sources import Auth
+from dragoman.client.opening import SPOKEN, Opener
 from dragoman.client.route import Route
 from dragoman.client.signatures import CardDocument, CardJudge, CardSignatures
-from dragoman.client.transport import AiohttpTransport, HttpTransport
-from dragoman.dialects.base import Dialect
-from dragoman.dialects.every import every_dialect, version_of
-from dragoman.types.card import AgentCard, AgentInterface
-from dragoman.types.reliable import RELIABLE
+from dragoman.client.transport import HttpTransport
+from dragoman.client.trust import Certificate, CertificateFiles
+from dragoman.types.card import AgentCard
 from dragoman.types.requests import ServiceParameters
 
 if TYPE_CHECKING:
     from dragoman.cards.keys import CardKeys
 
 __all__ = ["SPOKEN", "AgentReference", "connect"]
-
-_DIALECTS: Mapping[tuple[str, str], Dialect] = {
-    (dialect.binding, version_of(dialect)): dialect for dialect in every_dialect()
-}
-SPOKEN = frozenset(_DIALECTS)
-"""Pairs of binding and version that Dragoman speaks."""
-
 
 AgentReference = str | os.PathLike[str] | AgentCard | InProcess
 """An agent: a host, an origin, the URL or the path of its card, the card, or the agent itself in this process."""
@@ -50,7 +42,11 @@ def connect(
     connect_timeout: float = 10.0,
     idle_timeout: float = 300.0,
     poll_interval: float = 0.5,
+    auth: Auth | None = None,
+    credential_origins: Sequence[str] = (),
     verify: bool | ssl.SSLContext = True,
+    certificate: CertificateFiles | None = None,
+    on_auth_required: OnAuthRequired | None = None,
     channels: Mapping[str, ChannelFactory] | None = None,
     http: HttpTransport | None = None,
     cards: CardCache | None = None,
@@ -68,12 +64,25 @@ def connect(
             Without the extra `grpc` that binding is passed over, as long as there is another.
         extensions: URIs of extensions, named in every request. Where the card declares our own, by which streams go on
             by number and messages can be sent again, it is named as well.
-        headers: sent with every request, the card's included.
+        headers: sent with every request, the card's included; secret ones to where credentials may go (below) alone.
+        auth: what makes the caller known where the card asks for that: a secret for an agent that asks for one; by the
+            names of its schemes a secret each; a function of the `Need`; a `Login`, as `Environment()` or `OAuth(...)`;
+            or several of these, the first that has something counts. By default nothing is sent. Once refused, a secret
+            is renewed if it can be, and the call made once more.
+        credential_origins: further origins (`https://agent.example`) that credentials may go to, be it without TLS.
+            Else they go to the origin that the card comes from (of a card from a file or a value: to that of its
+            interfaces, if all have the same), over TLS or on this machine. Interfaces elsewhere are passed over, or
+            calls raise `CredentialsWithheld`.
         connect_timeout: seconds that a connection may take.
         idle_timeout: seconds in which nothing may come, news after a reply included. There is no limit on the whole,
             tasks may take days.
         poll_interval: seconds between looks at a task where there is no stream, growing to ten times that.
         verify: False accepts any certificate; an `SSLContext` brings certificates and authorities of one's own.
+        certificate: certificate chain and key of the client, two PEM files, for agents that ask for one (mutual TLS).
+            Of interfaces at other origins none sees it.
+        on_auth_required: called by `ask` and `result` when the task waits for an authorization, with the task and the
+            agent's message. It gives what to answer; True, if the authorization was given elsewhere and there is only
+            to wait; or None, which raises `AuthRequired`. In a thread, unless it is a coroutine.
         channels: makers of channels for custom bindings, by the binding's name or URI.
         http: sends the HTTP requests instead of aiohttp; stays the caller's to close, and has its own time-outs.
         cards: remembers cards over several clients that send the same headers.
@@ -86,54 +95,49 @@ def connect(
     named = {name.lower(): value for name, value in (headers or {}).items()}
     if isinstance(agent, InProcess):
         parameters = ServiceParameters(version="1.0", extensions=tuple(extensions))
-        return Client(LocalLink(agent, parameters), poll_interval=poll_interval, patience=idle_timeout)
-    transport = http or AiohttpTransport(connect_timeout=connect_timeout, idle_timeout=idle_timeout, verify=verify)
-    given = ChannelOptions(
+        local = LocalLink(agent, parameters)
+        return Client(local, poll_interval=poll_interval, patience=idle_timeout, on_auth_required=on_auth_required)
+    place = _place(agent)
+    under_tls = partial(secure, reference=agent)
+    identity = Identity(
+        auth,
+        credential_origins,
+        named,
+        places=place if isinstance(place, tuple) else (),
+        certificate=certificate is not None or isinstance(verify, ssl.SSLContext) or http is not None,
+        secure=under_tls,
+    )
+    options = ChannelOptions(
         extensions=tuple(extensions), headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout
     )
     custom = channels or {}
-
-    def opened(card: AgentCard, interface: AgentInterface) -> Channel:
-        options = _reliable(given) if declares_reliable(card) else given
-        if interface.protocol_binding in custom:
-            return custom[interface.protocol_binding](interface, options)
-        if interface.protocol_binding == GRPC:
-            from dragoman.client.grpc import open_grpc
-
-            return open_grpc(
-                interface, _dialect(interface), options, verify=verify, secure=secure(card, interface, agent)
-            )
-        return HttpChannel(interface, _dialect(interface), transport, options)
+    own = None if certificate is None else Certificate.of(certificate)
+    opener = Opener(identity, options, http=http, verify=verify, certificate=own, custom=custom, secure=under_tls)
 
     def plan(card: AgentCard) -> Route:
-        interfaces = candidates(card, SPOKEN, versions=versions, bindings=bindings, custom=custom)
-        return Route(at_hand(interfaces, custom), partial(opened, card))
+        interfaces = at_hand(candidates(card, SPOKEN, versions=versions, bindings=bindings, custom=custom), custom)
+        return Route(identity.preferred(card, interfaces), partial(opener.opened, card))
 
     # An agent of several generations may answer with the card of the one that is asked for.
     asked = PREFERRED if versions is None or PREFERRED in map(minor, versions) else minor(versions[0])
-    source = _source(agent, transport, cards or CardCache(), {"a2a-version": asked, **named})
-    link = RemoteLink(source, plan, None if http else transport, partial(CardJudge, card_signatures, card_keys))
-    return Client(link, poll_interval=poll_interval, patience=idle_timeout)
+    asking = {"a2a-version": asked, **named}
+    kept = cards or CardCache()
+    source = _given(place) if isinstance(place, AgentCard) else CardSource(place, opener.transport, kept, asking).card
+    link = RemoteLink(source, plan, (identity, opener), partial(CardJudge, card_signatures, card_keys))
+    return Client(link, poll_interval=poll_interval, patience=idle_timeout, on_auth_required=on_auth_required)
 
 
-def _source(
-    agent: str | os.PathLike[str] | AgentCard, transport: HttpTransport, cache: CardCache, headers: Mapping[str, str]
-) -> Callable[[float], Awaitable[CardDocument]]:
+def _place(agent: str | os.PathLike[str] | AgentCard) -> AgentCard | Path | tuple[str, ...]:
+    """The card, or where it may be."""
     if isinstance(agent, AgentCard):
-        document = CardDocument(agent)
-
-        async def given(tolerance: float) -> CardDocument:  # noqa: ARG001 -- it does not age
-            return document
-
-        return given
-    place = locate(agent) if isinstance(agent, str) else Path(agent)
-    return CardSource(place, transport, cache, headers).card
+        return agent
+    return locate(agent) if isinstance(agent, str) else Path(agent)
 
 
-def _reliable(options: ChannelOptions) -> ChannelOptions:
-    """The options with the extension among those that are named."""
-    return msgspec.structs.replace(options, extensions=tuple(dict.fromkeys((*options.extensions, RELIABLE))))
+def _given(card: AgentCard) -> Callable[[float], Awaitable[CardDocument]]:
+    document = CardDocument(card)
 
+    async def given(tolerance: float) -> CardDocument:  # noqa: ARG001 -- it does not age
+        return document
 
-def _dialect(interface: AgentInterface) -> Dialect:
-    return _DIALECTS[interface.protocol_binding, minor(interface.protocol_version)]
+    return given

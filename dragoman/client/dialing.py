@@ -13,7 +13,7 @@ import msgspec
 import pybase64
 
 from dragoman.client.channel import ChannelOptions
-from dragoman.client.trust import trusted
+from dragoman.client.trust import Certificate, trusted
 from dragoman.errors import ConfigurationError, ConnectFailed, TransportError
 
 __all__ = ["Dialer", "Endpoint", "endpoint_of", "grpcio", "metadata_of"]
@@ -69,10 +69,19 @@ class Dialer:
     Unlike gRPC on its own it says whether nothing was sent, and tries again at once when it is asked again.
     """
 
-    def __init__(self, url: str, options: ChannelOptions, *, verify: bool | ssl.SSLContext, secure: bool) -> None:
+    def __init__(
+        self,
+        url: str,
+        options: ChannelOptions,
+        *,
+        verify: bool | ssl.SSLContext,
+        certificate: Certificate | None = None,
+        secure: bool,
+    ) -> None:
         self._url = url
         self._options = options
         self._verify = verify
+        self._certificate = certificate
         self._secure = secure
         self._line: _Line | None = None
         self._replaced: set[_Line] = set()
@@ -173,10 +182,12 @@ class Dialer:
         ]
         if not endpoint.tls:
             return grpc.aio.insecure_channel(endpoint.address, options)
-        trust = await trusted(endpoint.host, endpoint.port, self._verify)
+        trust = await trusted(endpoint.host, endpoint.port, self._verify, self._certificate)
         if trust.name is not None:
             options.append(("grpc.ssl_target_name_override", trust.name))
-        return grpc.aio.secure_channel(endpoint.address, grpc.ssl_channel_credentials(trust.roots), options)
+        chain, key = (None, None) if self._certificate is None else self._certificate.pem()
+        credentials = grpc.ssl_channel_credentials(trust.roots, key, chain)
+        return grpc.aio.secure_channel(endpoint.address, credentials, options)
 
     def _gone(self) -> TransportError:
         return TransportError(f"The channel to {self._url} is closed")

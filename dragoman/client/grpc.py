@@ -6,6 +6,8 @@ Messages are bytes here, made and read by the dialect; nothing is generated.
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -13,8 +15,19 @@ import pybase64
 
 from dragoman.client.channel import Channel, ChannelOptions, resuming
 from dragoman.client.dialing import Dialer, grpcio, metadata_of
-from dragoman.dialects.base import Dialect, HttpReply, Target
-from dragoman.errors import ReplyMalformed, TimedOut, TransportError, UnavailableError
+from dragoman.client.login.challenges import challenges_in
+from dragoman.client.login.placing import Carried
+from dragoman.client.login.presenter import answered, streamed
+from dragoman.client.trust import Certificate
+from dragoman.dialects.base import Dialect, HttpReply, HttpRequest, Target
+from dragoman.errors import (
+    PermissionDeniedError,
+    ReplyMalformed,
+    TimedOut,
+    TransportError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 from dragoman.operations import Operation
 from dragoman.types.card import AgentInterface
 from dragoman.types.events import StreamEvent
@@ -33,6 +46,7 @@ def open_grpc(
     options: ChannelOptions,
     *,
     verify: bool | ssl.SSLContext = True,
+    certificate: Certificate | None = None,
     secure: bool = True,
 ) -> Channel:
     """The channel to a gRPC interface. Nothing is sent, and no connection made, before the first call.
@@ -46,12 +60,14 @@ def open_grpc(
         options: as for every channel; `max_reply` limits one message.
         verify: False accepts any certificate that is valid in itself; of an `SSLContext` the authorities are taken, or
             that it verifies nothing, but no certificate of the client's own: gRPC cannot read that.
+        certificate: the client's own, with its key.
         secure: TLS for an URL without a scheme; whether the card came by `https`.
 
     Raises:
         ConfigurationError: gRPC is not installed, or one of the options' headers cannot be sent over gRPC.
     """
-    return GrpcChannel(interface, dialect, options, Dialer(interface.url, options, verify=verify, secure=secure))
+    dialer = Dialer(interface.url, options, verify=verify, certificate=certificate, secure=secure)
+    return GrpcChannel(interface, dialect, options, dialer)
 
 
 class GrpcChannel:
@@ -74,9 +90,25 @@ class GrpcChannel:
 
     async def call(self, operation: Operation, request: Any) -> Any:
         encoded = self._dialect.encode_request(operation, request, self._target)
+        return await answered(self._options.presenter, partial(self._call, operation, encoded))
+
+    async def stream(
+        self, operation: Operation, request: Any, *, after: int | None = None
+    ) -> AsyncGenerator[StreamEvent, None]:
+        encoded = self._dialect.encode_request(operation, request, resuming(self._target, after))
+        once = partial(self._stream, operation, encoded)
+        async with aclosing(streamed(self._options.presenter, once)) as events:
+            async for event in events:
+                yield event
+
+    async def aclose(self) -> None:
+        await self._dialer.aclose()
+
+    async def _call(self, operation: Operation, encoded: HttpRequest, carried: Carried) -> Any:
+        metadata = self._all(carried, encoded.headers)
         async with self._dialer.dialed() as channel:
             method = channel.unary_unary(encoded.path)
-            call = method(encoded.body, metadata=self._all(encoded.headers), timeout=self._options.idle_timeout)
+            call = method(encoded.body, metadata=metadata, timeout=self._options.idle_timeout)
             try:
                 body = await self._said(operation, call, call)
             except TimedOut:
@@ -84,12 +116,12 @@ class GrpcChannel:
                 raise
         return self._dialect.decode_result(operation, HttpReply(200, {"grpc-status": "0"}, body))
 
-    async def stream(
-        self, operation: Operation, request: Any, *, after: int | None = None
+    async def _stream(
+        self, operation: Operation, encoded: HttpRequest, carried: Carried
     ) -> AsyncGenerator[StreamEvent, None]:
-        encoded = self._dialect.encode_request(operation, request, resuming(self._target, after))
+        metadata = self._all(carried, encoded.headers)
         async with self._dialer.dialed() as channel:
-            call = channel.unary_stream(encoded.path)(encoded.body, metadata=self._all(encoded.headers))
+            call = channel.unary_stream(encoded.path)(encoded.body, metadata=metadata)
             try:
                 while True:
                     message = await self._said(operation, call, self._next(call))
@@ -102,11 +134,11 @@ class GrpcChannel:
             finally:
                 call.cancel()
 
-    async def aclose(self) -> None:
-        await self._dialer.aclose()
-
-    def _all(self, headers: Mapping[str, str]) -> Any:
-        return (*self._metadata, *metadata_of(headers))
+    def _all(self, carried: Carried, headers: Mapping[str, str]) -> Any:
+        own = self._metadata
+        if carried.headers:
+            own = [(name, value) for name, value in own if name not in carried.headers]
+        return (*own, *metadata_of(carried.headers), *metadata_of(headers))
 
     async def _next(self, call: Any) -> Any:
         try:
@@ -142,6 +174,9 @@ class GrpcChannel:
         said = {"grpc-status": str(code.value[0]), "grpc-message": quote(text), **trailers}
         try:
             self._dialect.decode_result(operation, HttpReply(200, said))
+        except (UnauthenticatedError, PermissionDeniedError) as failure:
+            failure.challenges = challenges_in(trailers.get("www-authenticate", ""))
+            return failure
         except Exception as failure:  # noqa: BLE001 -- what the dialect makes of it is what is wanted
             return failure
         return ReplyMalformed("The agent's answer is no error and no result", text)

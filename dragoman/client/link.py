@@ -1,6 +1,6 @@
 """What stands between a client and its agent: where the card comes from, and which channel carries the calls."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -9,7 +9,6 @@ from dragoman.client.channel import Channel
 from dragoman.client.local import InProcess, LocalChannel, LocalService
 from dragoman.client.route import Route
 from dragoman.client.signatures import CardDocument, CardJudge
-from dragoman.client.transport import HttpTransport
 from dragoman.errors import ConfigurationError
 from dragoman.types.card import AgentCard
 from dragoman.types.reliable import RELIABLE
@@ -57,13 +56,17 @@ class Link(Protocol):
         ...
 
 
+class _Closing(Protocol):
+    async def aclose(self) -> None: ...
+
+
 class RemoteLink:
     """To an agent that is reached through the interfaces of its card.
 
     Args:
         source: gives the card, as fresh as caching rules ask, with a tolerance in seconds.
         plan: chooses the interfaces of a card.
-        transport: closed with the link, unless it is the caller's own (None).
+        closing: what is closed with the link, in this order.
         judge: makes what says which cards are gone by.
     """
 
@@ -71,12 +74,12 @@ class RemoteLink:
         self,
         source: Callable[[float], Awaitable[CardDocument]],
         plan: Callable[[AgentCard], Route],
-        transport: HttpTransport | None,
+        closing: Sequence[_Closing],
         judge: Callable[[], CardJudge],
     ) -> None:
         self._source = source
         self._plan = plan
-        self._transport = transport
+        self._closing = closing
         self._judge, self._judge_of_extended = judge(), judge()
         self._planned: AgentCard | None = None
         self._routes: list[Route] = []
@@ -87,10 +90,8 @@ class RemoteLink:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for route in self._routes:
-            await route.aclose()
-        if self._transport is not None:
-            await self._transport.aclose()
+        for one in (*self._routes, *self._closing):
+            await one.aclose()
 
     async def card(self, tolerance: float = 0.0) -> AgentCard:
         return await self._judge.accepted(await self._source(tolerance))

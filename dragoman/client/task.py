@@ -1,9 +1,11 @@
 """A task in the caller's hand."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Unpack, cast
 
+from dragoman.client.authorizing import authorized, remaining
 from dragoman.client.content import Content, ReplyOptions, ResultOptions, WaitOptions
 from dragoman.client.follow import settled
 from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed
@@ -70,9 +72,26 @@ class TaskHandle:
         With `via` a receiver tells of it, which has the agent push the task if it does not yet: no stream is kept open,
         and the task is looked at once it is settled, and where nothing was pushed for a while.
 
+        With `on_auth_required` of `connect` it goes on by itself where the task waits for an authorization.
+
         Raises:
             TaskFailed: it ended as failed, rejected or canceled.
             InputRequired: it waits for an answer; `AuthRequired` if for an authorization.
+            TaskUnfinished: the deadline came first.
+        """
+        since = asyncio.get_running_loop().time()
+        await self.settle(**options)
+        told = self._client.on_auth_required
+        if told is None or self.state is not TaskState.AUTH_REQUIRED:
+            return self.completed()
+        last = await authorized(self, told, remaining(options, since))
+        self._saw(last.task)
+        return last.completed()
+
+    async def settle(self, **options: Unpack[ResultOptions]) -> Task:
+        """The task once there is nothing to wait for: it has ended, or waits itself. Waits as `result` does.
+
+        Raises:
             TaskUnfinished: the deadline came first.
         """
         view = TaskView(self.task, answered=self._answered)
@@ -81,7 +100,7 @@ class TaskHandle:
                 await settled(view, self._follow(view, options))
         finally:
             self._saw(view.task)
-        return self.completed()
+        return self.task
 
     def completed(self) -> Task:
         """The task as last seen, if it completed; else raises as `result` does."""
@@ -116,10 +135,17 @@ class TaskHandle:
         answer = await self._client.start(content, task_id=self.id, context_id=self.context_id, **options)
         if isinstance(answer, Message):
             raise InvalidAgentResponseError("The agent answered a follow-up with a message instead of the task")
-        question = self.task.status
-        told_apart = question.timestamp is not None or question.message is not None
-        answer._answered = question if told_apart else None  # noqa: SLF001 -- a handle of its own making
+        answer._answered = self._question()  # noqa: SLF001 -- a handle of its own making
         return answer
+
+    def granted(self) -> "TaskHandle":
+        """The task for who knows that what it waits for came another way: what it asks now counts as answered."""
+        return TaskHandle(self._client, self.task, self._follow, self._question(), self._ended)
+
+    def _question(self) -> TaskStatus | None:
+        """What the task asks; None if it could not be told from the same question, asked again."""
+        question = self.task.status
+        return question if question.timestamp is not None or question.message is not None else None
 
     async def refresh(self, *, history_length: int | None = None) -> Task:
         """The task as it is now."""

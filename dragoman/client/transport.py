@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import urljoin
 
+from dragoman.client.login.origins import origin_of
 from dragoman.errors import ConnectFailed, ReplyMalformed, TimedOut, TransportError
 
 if TYPE_CHECKING:
@@ -133,14 +134,26 @@ def _translated(url: str) -> Generator[None, None, None]:
     """Turns what aiohttp raises into our words."""
     import aiohttp
 
+    shown, _, query = url.partition("?")
     try:
         yield
     except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
-        raise ConnectFailed(f"No connection to {url}: {error}") from error
+        raise ConnectFailed(f"No connection to {shown}: {_without(query, error)}") from _unless(query, error)
     except TimeoutError as error:
-        raise TimedOut(f"Nothing came from {url} in time") from error
+        raise TimedOut(f"Nothing came from {shown} in time") from _unless(query, error)
     except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
-        raise TransportError(f"The connection to {url} broke: {type(error).__name__} {error}") from error
+        why = f"{type(error).__name__} {_without(query, error)}"
+        raise TransportError(f"The connection to {shown} broke: {why}") from _unless(query, error)
+
+
+def _without(query: str, error: Exception) -> str:
+    """What aiohttp says, unless it repeats the URL: in a query there may be an API key."""
+    said = str(error)
+    return said if not query or "?" not in said else getattr(error, "message", "")
+
+
+def _unless(query: str, error: Exception) -> Exception | None:
+    return None if query and "?" in str(error) else error
 
 
 @asynccontextmanager
@@ -158,10 +171,10 @@ async def following(
             if target is None:
                 yield response
                 return
-        if _origin(urlsplit(target)) != _origin(urlsplit(url)):
-            raise ReplyMalformed(f"{url} redirects to another origin", target)
+        if origin_of(target) is None or origin_of(target) != origin_of(url):
+            raise ReplyMalformed(f"{_shown(url)} redirects to another origin", _shown(target))
         url = target
-    raise ReplyMalformed("Too many redirects", url)
+    raise ReplyMalformed("Too many redirects", _shown(url))
 
 
 async def read(response: HttpResponse, limit: int) -> bytes:
@@ -186,5 +199,5 @@ def _redirect(method: str, url: str, response: HttpResponse) -> str | None:
     return urljoin(url, location) if keeps_method and location else None
 
 
-def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
-    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
+def _shown(url: str) -> str:
+    return url.partition("?")[0]

@@ -8,5 +8,6 @@ from dragoman.client.login.need import (
     Need,
     Secret,
 )
+from dragoman.client.login.sources import Auth, Environment
 
-__all__ = ["CredentialsMissing", "CredentialsWithheld", "Login", "LoginError", "Need", "Secret"]
+__all__ = ["Auth", "CredentialsMissing", "CredentialsWithheld", "Environment", "Login", "LoginError", "Need", "Secret"]

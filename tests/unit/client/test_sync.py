@@ -159,4 +159,5 @@ def test_the_facade_has_all_that_the_client_has() -> None:
         return {name for name, _ in inspect.getmembers(of) if not name.startswith("_")}
 
     assert public(client.Client) <= public(sync.Client)
-    assert public(client.TaskHandle) - {"completed"} <= public(sync.TaskHandle)
+    # What the asynchronous client asks of its own handles.
+    assert public(client.TaskHandle) - {"completed", "granted", "settle"} <= public(sync.TaskHandle)

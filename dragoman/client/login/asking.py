@@ -1,0 +1,92 @@
+"""What a card asks of its callers: alternatives, each of schemes that apply together (specification section 4.5)."""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+
+from dragoman.client.login.need import Need
+from dragoman.client.login.origins import origin_of
+from dragoman.types.card import AgentCard, MutualTlsSecurityScheme, SecurityRequirement
+
+__all__ = ["Alternatives", "Place", "asked_of_all", "offered"]
+
+_WELL_KNOWN = "/.well-known/"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where secrets would go, and where the card comes from; both origins in their plain form, the latter None for a
+    card from a file or a value. `certificate`: whether the client has one.
+    """
+
+    origin: str
+    card: str | None = None
+    """URL of the card."""
+    certificate: bool = False
+
+
+class Alternatives(msgspec.Struct, frozen=True):
+    """What is enough, in the order in which it is tried."""
+
+    needs: tuple[tuple[Need, ...], ...]
+    """Each alternative; those that need nothing at the end, since who has credentials wants to be known."""
+    told: str
+    """In words."""
+    names: tuple[str, ...]
+    """Of all schemes that are asked for."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything is asked for."""
+        return bool(self.names)
+
+
+def asked_of_all(card: AgentCard, place: Place) -> Alternatives:
+    """What the card's own requirements ask."""
+    return _alternatives(card, card.security_requirements, place)
+
+
+def offered(card: AgentCard, place: Place) -> Alternatives:
+    """What an agent can be met with that wants to know its caller: its requirements, else those of its skills, else
+    any of its schemes.
+    """
+    skills = [requirement for skill in card.skills for requirement in skill.security_requirements]
+    schemes: list[SecurityRequirement] = [{name: ()} for name in card.security_schemes]
+    return _alternatives(card, card.security_requirements or skills or schemes, place)
+
+
+def _alternatives(card: AgentCard, requirements: Sequence[SecurityRequirement], place: Place) -> Alternatives:
+    found = [needs for each in requirements if (needs := _needs(card, each, place)) is not None]
+    told = ", or ".join(" and ".join(each) for each in requirements if each)
+    names = tuple(dict.fromkeys(name for each in requirements for name in each))
+    return Alternatives(tuple(sorted(found, key=lambda needs: not needs)), told, names)
+
+
+def _needs(card: AgentCard, requirement: SecurityRequirement, place: Place) -> tuple[Need, ...] | None:
+    """What one alternative needs besides the certificate; None if nobody can meet it."""
+    schemes = {name: card.security_schemes.get(name) for name in requirement}
+    secret = [name for name, scheme in schemes.items() if not isinstance(scheme, MutualTlsSecurityScheme)]
+    if None in schemes.values() or (len(secret) < len(schemes) and not place.certificate):
+        return None
+    agent = _agent(card, place)
+    return tuple(
+        Need(
+            name=name,
+            scheme=scheme,
+            scopes=requirement[name],
+            origin=place.origin,
+            agent=agent,
+            card=place.card,
+            alone=len(secret) == 1,
+        )
+        for name, scheme in schemes.items()
+        if scheme is not None and not isinstance(scheme, MutualTlsSecurityScheme)
+    )
+
+
+def _agent(card: AgentCard, place: Place) -> str:
+    if place.card is not None and _WELL_KNOWN in place.card and origin_of(place.card) == place.origin:
+        return place.card.partition(_WELL_KNOWN)[0]
+    here = (one.url for one in card.supported_interfaces if origin_of(one.url) == place.origin)
+    url = next(here, place.origin)
+    return urlsplit(url)._replace(query="", fragment="").geturl() if "://" in url else place.origin
