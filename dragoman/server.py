@@ -80,19 +80,23 @@ class LocalCalls:
 
     async def call(self, operation: Operation, request: Any, parameters: ServiceParameters) -> Any:
         """The result of an operation that does not stream."""
-        return await self._service.call(operation, request, CallContext(parameters=parameters, dialect=_LOCAL_DIALECT))
+        return await self._service.call(operation, request, _own(parameters))
 
     async def stream(
         self, operation: Operation, request: Any, parameters: ServiceParameters
     ) -> AsyncIterator[StreamEvent]:
         """The events of an operation that streams."""
-        feed = await self._service.call(operation, request, CallContext(parameters=parameters, dialect=_LOCAL_DIALECT))
+        feed = await self._service.call(operation, request, _own(parameters))
         try:
             async for batch in feed:
                 for _, event in batch:
                     yield event
         finally:
             feed.close()
+
+
+def _own(parameters: ServiceParameters) -> CallContext:
+    return CallContext(parameters=parameters, dialect=_LOCAL_DIALECT, trusted=True)
 
 
 class Server:
@@ -164,7 +168,7 @@ class Server:
             first=self.open_first,
             open_=self.open,
             close=self.close,
-            gate=Gate(settings.auth),
+            gate=Gate(settings.auth, settings.placing()),
             account=self.account,
         )
 

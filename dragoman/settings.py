@@ -8,8 +8,10 @@ import msgspec
 from dragoman.dialects.card import CARD_SHAPES, CardShape
 from dragoman.errors import ConfigurationError
 from dragoman.hosts.binding import Binding
+from dragoman.ports.access import AccessPolicy, TenantPolicy
 from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
+from dragoman.ports.call import Principal
 from dragoman.publishing import SignCards
 from dragoman.push.options import PushOptions
 from dragoman.types.card import AgentCard
@@ -26,6 +28,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     owner: str
     auth: Authenticator | None
+    access: AccessPolicy
+    tenants: TenantPolicy | None
     audit: Audit | None
     url: str | None
     push: PushOptions
@@ -61,8 +65,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         self._check(("idempotency_ttl",), _keepable, KEEPABLE)
         if self.max_running is not None:
             self._check(("max_running",), lambda value: value >= 1, "be 1 or more, or None for no limit")
+        self.placing()
         kept = [name for name in ("log_retention", "retention") if getattr(self, name) is not None]
         self._check(kept, _keepable, f"{KEEPABLE}, or None for good")
+
+    def placing(self) -> Callable[[Principal], Principal] | None:
+        """What gives each principal its group and its tenants, if anything does.
+
+        Raises:
+            ConfigurationError: `access` and `tenants` do not fit each other, or `auth`.
+        """
+        if self.access == "principal" and self.tenants is None:
+            return None
+        from dragoman.auth.access import access
+
+        return access(self.access, self.tenants, self.auth)
 
     def _check(self, names: Sequence[str], fits: Callable[[Any], bool], rule: str) -> None:
         for name in names:

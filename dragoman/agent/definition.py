@@ -14,6 +14,7 @@ from dragoman.agent.policy import PolicyOptions, policy_of
 from dragoman.agent.skill import Skill, check_skills
 from dragoman.errors import ConfigurationError
 from dragoman.outbound.files import FetchOptions, FileFetcher
+from dragoman.ports.access import AccessPolicy, TenantPolicy
 from dragoman.ports.agent import Policy
 from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
@@ -49,6 +50,11 @@ class Agent(Owned):
         auth: By what callers are known: schemes of `dragoman.auth`, such as `Bearer(...) | ApiKey(...)`. The card says
             it, every call over every binding is held to it, and nobody sees what another principal has. Default:
             callers are not asked, and share one anonymous scope.
+        access: Who shares tasks with whom: `principal`, nobody with anybody; `tenant`, all of a tenant;
+            `by_claim("org")`, all of whom an issuer states the same; or a function of the principal that names a group
+            (empty: alone).
+        tenants: The tenants that a principal may name: `by_claim("tenants")`, a mapping by the principal's id, or a
+            function of the principal. Default: any, since data is by principal anyway.
         audit: What is told of who was let in, and who was not: an `AuditLog`. Default: the logger `dragoman.audit`.
         url: The public URL of the interfaces. Default: what the caller's request names.
         input_modes: Media types that the agent takes. Enforced only if given; the card says `text/plain` otherwise.
@@ -100,6 +106,8 @@ class Agent(Owned):
         version: str = "0.1.0",
         store: str | None = None,
         auth: Authenticator | None = None,
+        access: AccessPolicy = "principal",
+        tenants: TenantPolicy | None = None,
         audit: Audit | None = None,
         url: str | None = None,
         provider: AgentProvider | None = None,
@@ -160,6 +168,8 @@ class Agent(Owned):
         self._settings = Settings(
             owner=name,
             auth=auth,
+            access=access,
+            tenants=tenants,
             audit=audit,
             url=url,
             push=push if isinstance(push, PushOptions) else PushOptions(),

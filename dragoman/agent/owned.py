@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dragoman.errors import ConfigurationError, TaskNotFoundError
+from dragoman.ports.call import shared_name
 from dragoman.ports.tasks import Selector
 from dragoman.push.pusher import Pusher
 from dragoman.server import Server
@@ -35,15 +36,25 @@ class Owned:
         raise TaskNotFoundError
 
     async def delete(
-        self, task_id: str | None = None, *, context_id: str | None = None, principal: str | None = None
+        self,
+        task_id: str | None = None,
+        *,
+        context_id: str | None = None,
+        principal: str | None = None,
+        group: str | None = None,
     ) -> int:
         """Removes tasks and all that belongs to them for good, running ones too; returns how many.
 
-        All that match every argument that is given; at least one must be.
+        All that match every argument that is given; at least one must be. What is shared under `access=` is no
+        principal's, but its group's.
         """
+        if group is not None:
+            if principal is not None:
+                raise ValueError("what is a group's is no principal's: say one of them")
+            principal = shared_name(group)
         selector = Selector(task_id=task_id, context_id=context_id, principal=principal)
         if selector == Selector():
-            raise ValueError("say which tasks: task_id, context_id or principal")
+            raise ValueError("say which tasks: task_id, context_id, principal or group")
         count = 0
         for server in self._serving():
             erased = await server.service.erase(selector)

@@ -1,24 +1,16 @@
 """Who shares with whom, and who may name which tenant, as the owner of an agent says it."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from dragoman.errors import ConfigurationError
+from dragoman.ports.access import AccessPolicy, TenantPolicy
 from dragoman.ports.auth import Authenticator
 from dragoman.ports.call import Principal
 
-__all__ = ["AccessPolicy", "ByClaim", "TenantPolicy", "access", "by_claim"]
-
-AccessPolicy = Literal["principal", "tenant"] | Callable[[Principal], str]
-"""`principal`: everybody has their own data. `tenant`: everybody in a tenant shares. Else a function that gives the
-name of those who share with this principal; empty for nobody.
-"""
-TenantPolicy = Callable[[Principal], Collection[str] | str] | Mapping[str, Collection[str] | str]
-"""The tenants that a principal may name: a function, or a mapping by the principal's id. The empty one is that of
-callers who name none.
-"""
+__all__ = ["ByClaim", "access", "by_claim"]
 
 EVERYBODY = "*"
 """The name of those who share where it is for the tenant to keep apart."""

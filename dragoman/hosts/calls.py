@@ -71,14 +71,17 @@ class Calls:
         """The whole answer, be it a result or an error, or the stream that is the answer. Raises nothing."""
         _correlate(request)
         try:
-            principal = await self._gate.enter(Credentials(request.headers, request.query, peer))
+            credentials = Credentials(request.headers, request.query, peer)
+            principal = await self._gate.enter(credentials)
         except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
             return self._refusal(request, self.public(error), peer)
         dialect, call = self._negotiator.decode(request)
         if isinstance(call, Refusal):
             self._account.failed(call.error, CallContext(principal=principal, dialect=dialect.key), peer)
             return dialect.encode_error(call.error, call.reply_to)
-        context = CallContext(principal=principal, parameters=call.parameters, dialect=dialect.key)
+        context = CallContext(
+            principal=principal, parameters=call.parameters, dialect=dialect.key, credentials=credentials
+        )
         try:
             answer, result = await self._answered(dialect, call, context)
         except Exception as error:  # noqa: BLE001 -- the one place where defects become InternalError

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # A receiver of notifications can have a port of its own, which is the hosts' work.
     "publishing": GROUND | {"cards", "dialects", "hosts", "signing"},
     "client": GROUND | {"cards", "dialects", "hosts", "lineage", "outbound", "ports", "signing"},
-    "settings": GROUND | {"dialects", "hosts", "ports", "publishing", "push"},
+    "settings": GROUND | {"auth", "dialects", "hosts", "ports", "publishing", "push"},
     "sync": GROUND | {"cards", "client"},
     "agent": GROUND | {"cards", "outbound", "ports", "context", "push", "server", "signing", "threads"},
     "context": GROUND | {"ports"},
