@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dragoman.agent import Agent, Answer, BlockingTaskContext, Fail, Reject, TaskContext, answer
+    from dragoman.audit import AuditLog
     from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, TaskUnfinished, connect
     from dragoman.errors import A2AError, ConfigurationError, DragomanError, TransportError
     from dragoman.outbound.files import FetchFailed, FetchOptions, FetchRefused
+    from dragoman.ports.limits import CallLimits, Rate
     from dragoman.push.options import PushOptions, Retry
     from dragoman.types import (
         AgentCard,
@@ -42,8 +44,10 @@ __all__ = [
     "AgentSkill",
     "Answer",
     "Artifact",
+    "AuditLog",
     "AuthRequired",
     "BlockingTaskContext",
+    "CallLimits",
     "Client",
     "ConfigurationError",
     "DragomanError",
@@ -55,6 +59,7 @@ __all__ = [
     "Message",
     "Part",
     "PushOptions",
+    "Rate",
     "Reject",
     "Retry",
     "Role",
@@ -87,6 +92,7 @@ _HOMES = {
             "TaskContext",
             "answer",
         ),
+        "dragoman.audit": ("AuditLog",),
         "dragoman.client": (
             "AuthRequired",
             "Client",
@@ -106,6 +112,10 @@ _HOMES = {
             "FetchFailed",
             "FetchOptions",
             "FetchRefused",
+        ),
+        "dragoman.ports.limits": (
+            "CallLimits",
+            "Rate",
         ),
         "dragoman.push.options": (
             "PushOptions",

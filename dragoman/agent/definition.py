@@ -1,16 +1,16 @@
 """`Agent`: skills, what the card says, and where it is served."""
 
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack, overload
 
 import msgspec
 
-from dragoman.agent.card import inferred_capabilities, secured, skill_card
+from dragoman.agent.card import check_schemes, inferred_capabilities, secured, skill_card
 from dragoman.agent.executor import SkillExecutor
-from dragoman.agent.owned import Owned
+from dragoman.agent.extending import AnyExtension, Extending
 from dragoman.agent.policy import PolicyOptions, policy_of
+from dragoman.agent.served import Served
 from dragoman.agent.skill import Skill, check_skills
 from dragoman.errors import ConfigurationError
 from dragoman.outbound.files import FetchOptions, FileFetcher
@@ -18,16 +18,10 @@ from dragoman.ports.access import AccessPolicy, TenantPolicy
 from dragoman.ports.agent import Policy
 from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
+from dragoman.ports.limits import CallLimits
 from dragoman.push.options import PushOptions
-from dragoman.server import Application, Binding, CardShape, LocalCalls, Server, Settings, SignCards, TlsFiles, serve
-from dragoman.types.card import (
-    AgentCapabilities,
-    AgentCard,
-    AgentExtension,
-    AgentInterface,
-    AgentProvider,
-    AgentSkill,
-)
+from dragoman.server import Binding, CardShape, Server, Settings, SignCards
+from dragoman.types.card import AgentCapabilities, AgentCard, AgentInterface, AgentProvider, AgentSkill
 
 __all__ = ["Agent"]
 
@@ -36,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 TEXT = "text/plain"
 
 
-class Agent(Owned):
+class Agent(Served):
     """An A2A agent: functions as skills, served over every binding from one ASGI application.
 
     What is not given is inferred: interfaces from what is served, their URL from the request, modes as plain text.
@@ -64,7 +58,8 @@ class Agent(Owned):
             may be called. Default: yes, public addresses over https.
         fetch: What `part.fetch()` may call for handlers, and how much it reads. Default: public addresses over https,
             16 MiB in 30 seconds.
-        extensions: Protocol extensions of the card, beside that of `docs/reliable.md`; callers must name required ones.
+        extensions: Protocol extensions, beside that of `docs/reliable.md`: entries of the card, or what makes its own
+            entry and does something, such as `dragoman.extensions.Timestamps()`. Callers must name required ones.
         capabilities: Replaces what `streaming`, `push` and `extensions` say to be there.
         interfaces: Replaces the interfaces that are inferred.
         extended_card: The card for callers who ask for more; its presence declares the capability.
@@ -79,7 +74,8 @@ class Agent(Owned):
             `application/json`; `json` always with that.
         card_shape: `everyone` adds to the card what readers of 0.3 look for; `strict-1.0` has members of 1.0 alone.
         bindings: Further bindings from outside, served and declared beside the built-in ones.
-        max_body_bytes: Longest request body; beyond it callers get 413. Default 16 MiB.
+        limits: What callers may ask for, how often, and what a task may hold (`docs/limits.md`).
+        max_body_bytes: Longest request body, in place of what `limits` says; beyond it callers get 413.
         cancel_grace: Seconds that a cancelled handler has to clean up.
         drain_grace: Seconds that running tasks have to end when the server stops.
         keep_alive: Seconds between comments on an idle stream.
@@ -118,7 +114,7 @@ class Agent(Owned):
         streaming: bool = True,
         push: bool | PushOptions = True,
         fetch: FetchOptions | None = None,
-        extensions: Sequence[AgentExtension] = (),
+        extensions: Sequence[AnyExtension] = (),
         capabilities: AgentCapabilities | None = None,
         interfaces: Sequence[AgentInterface] | None = None,
         extended_card: AgentCard | None = None,
@@ -128,7 +124,8 @@ class Agent(Owned):
         media_type: Literal["accept", "json"] = "accept",
         card_shape: CardShape = "everyone",
         bindings: Sequence[Binding] = (),
-        max_body_bytes: int = 16 * 1024 * 1024,
+        limits: CallLimits | None = None,
+        max_body_bytes: int | None = None,
         cancel_grace: float = 5.0,
         drain_grace: float = 10.0,
         keep_alive: float = 15.0,
@@ -142,6 +139,7 @@ class Agent(Owned):
         if not name.strip():
             raise ConfigurationError("an agent needs a name")
         self.name = name
+        self._extending = Extending(extensions, capabilities)
         self._card = AgentCard(
             name=name,
             description=description,
@@ -152,7 +150,7 @@ class Agent(Owned):
                 streaming=streaming,
                 push=push is not False,
                 extended_card=extended_card is not None,
-                extensions=extensions,
+                extensions=self._extending.declared,
             ),
             default_input_modes=tuple(input_modes or (TEXT,)),
             default_output_modes=tuple(output_modes or (TEXT,)),
@@ -180,7 +178,8 @@ class Agent(Owned):
             media_type=media_type,
             card_shape=card_shape,
             bindings=tuple(bindings),
-            max_body_bytes=max_body_bytes,
+            extensions=self._extending.hooks,
+            limits=(limits or CallLimits()).with_body(max_body_bytes),
             cancel_grace=cancel_grace,
             drain_grace=drain_grace,
             keep_alive=keep_alive,
@@ -213,6 +212,7 @@ class Agent(Owned):
         examples: Sequence[str] = (),
         input_modes: Sequence[str] = (),
         output_modes: Sequence[str] = (),
+        auth: Authenticator | None = None,
         **policy: Unpack[PolicyOptions],
     ) -> Callable[[F], F]: ...
 
@@ -228,6 +228,7 @@ class Agent(Owned):
         examples: Sequence[str] = (),
         input_modes: Sequence[str] = (),
         output_modes: Sequence[str] = (),
+        auth: Authenticator | None = None,
         **policy: Unpack[PolicyOptions],
     ) -> Any:
         """Makes a function a skill. Id, name and description come from the function's name and docstring.
@@ -237,18 +238,21 @@ class Agent(Owned):
         model, dataclass or msgspec Struct (the message's first data part, validated before a task is made). What it
         yields or returns goes to the caller: `str` as chunks of one text artifact, anything else as artifacts. With
         `-> Message` it answers directly, and no task is made. `on_crash`, `max_attempts`, `deadline` and `idle_timeout`
-        stand in for those of the agent.
+        stand in for those of the agent. `auth` is what callers of this skill must bring beside what the agent asks
+        for, such as `bearer.needing("pay")`: each message to it is held to that, and the card says it.
 
         Raises:
-            ConfigurationError: the id is taken, a parameter cannot be filled, or an option has no such value.
+            ConfigurationError: the id is taken, a parameter cannot be filled, an option has no such value, or `auth` is
+                asked for by an agent that has none, or has another scheme under one name.
         """
 
         def register(function: F) -> F:
             modes = (input_modes, output_modes)
-            card = skill_card(function, id, name, description, tags=tags, examples=examples, modes=modes)
+            card = skill_card(function, id, name, description, tags=tags, examples=examples, modes=modes, auth=auth)
+            check_schemes(card.id, auth, self._settings.auth)
             if card.id in self._skills:
                 raise ConfigurationError(f"the skill {card.id} is defined twice; give one of them another id=")
-            self._skills[card.id] = Skill.of(function, card, policy=policy_of(self._policy, policy))
+            self._skills[card.id] = Skill.of(function, card, policy=policy_of(self._policy, policy), auth=auth)
             return function
 
         return register if handler is None else register(handler)
@@ -264,80 +268,29 @@ class Agent(Owned):
         self._router = Skill.of(function, card, tasks=False)
         return function
 
-    # Where it is served.
-
-    def run(
-        self,
-        host: str = "127.0.0.1",
-        port: int = 9999,
-        *,
-        store: str | None = None,
-        tls: TlsFiles | None = None,
-        card_shape: CardShape | None = None,
-        announce: Callable[[str], None] = print,
-    ) -> None:
-        """Serves the agent until SIGINT or SIGTERM; port 0 takes any free one.
-
-        `tls` names the files of a certificate chain and of its private key, both PEM; then all bindings are under TLS,
-        1.2 or newer. `card_shape` stands in for that of the agent. `announce` is given the lines that tell the URL, the
-        store and the card's URL, once the agent can be called.
-
-        Raises:
-            ConfigurationError: the files of `tls` cannot be used.
-            SystemExit: the address cannot be had, or the store cannot be opened; why is on the standard error.
-        """
-        serve(self._served(store, card_shape), host, port, announce, tls)
-
-    def asgi(self, *, store: str | None = None, http2: bool = False) -> Application:
-        """The ASGI application, for any server and under any path. Without lifespan events it opens on first use.
-
-        `http2` says that the server speaks HTTP/2 with trailers: then the card declares gRPC too, unless the agent is
-        under a path.
-        """
-        server = self._served(store)
-        if http2:
-            server.offer_http2()
-        return server.application
-
-    def mount(self, app: Any, path: str, *, store: str | None = None) -> None:
-        """Mounts the agent in a Starlette or FastAPI application, under `path`, with and without a slash at its end.
-
-        The agent opens and closes with the application.
-        """
-        self.asgi(store=store).mount_on(app, path)
-
-    @asynccontextmanager
-    async def local(self) -> AsyncGenerator[LocalCalls]:
-        """The agent in this process, without a socket: the one that is being served, else one on its own store,
-        which is in memory unless given.
-        """
-        if self._live:
-            yield self._live[-1].local
-            return
-        server = self._server(self._store or "memory")
-        await server.open()
-        try:
-            yield server.local
-        finally:
-            await server.close()
-
     # How it is put together.
 
     @property
     def card(self) -> AgentCard:
         """The card as far as it does not depend on where the agent is served."""
-        return msgspec.structs.replace(self._card, skills=tuple(skill.card for skill in self._skills.values()))
+        skills = tuple(skill.card for skill in self._skills.values())
+        return self._extending.entered(msgspec.structs.replace(self._card, skills=skills))
 
     @property
     def _default_store(self) -> str:
         slug = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-") or "agent"
         return f"sqlite:///.dragoman/{slug}.db"
 
-    def _served(self, store: str | None, card_shape: CardShape | None = None) -> Server:
-        return self._server(store or self._store or self._default_store, card_shape)
+    def _served(self, store: str | None, **changes: Any) -> Server:
+        return self._server(store or self._store or self._default_store, changes)
 
-    def _server(self, store: str, card_shape: CardShape | None = None) -> Server:
+    def _in_process(self) -> Server:
+        return self._server(self._store or "memory", {})
+
+    def _server(self, store: str, changes: Mapping[str, Any]) -> Server:
         check_skills(self.name, self._skills, self._router)
-        executor = SkillExecutor(self._skills, self._router, self._input_modes, FileFetcher(self._fetch))
-        settings = msgspec.structs.replace(self._settings, card_shape=card_shape or self._settings.card_shape)
+        files, active = FileFetcher(self._fetch), self._extending.active
+        executor = SkillExecutor(self._skills, self._router, self._input_modes, files, active)
+        stated = {name: value for name, value in changes.items() if value is not None}
+        settings = msgspec.structs.replace(self._settings, **stated)
         return Server(executor, self.card, store, settings, self._live)

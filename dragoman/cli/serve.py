@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dragoman.logs import configure
+
 if TYPE_CHECKING:
     from typing import Literal
 
     from dragoman.agent import Agent
+    from dragoman.audit import AuditLog
+    from dragoman.logs import LogForm
 
 __all__ = ["serve"]
 
@@ -41,6 +45,22 @@ __all__ = ["serve"]
     type=click.Choice(["everyone", "strict-1.0"]),
     help="strict-1.0 leaves out of the card what only readers of 0.3 look for. By default what the agent says.",
 )
+@click.option(
+    "--audit",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Append each decision about access to FILE, as a line of JSON, without personal data.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="What is written to the standard error.",
+)
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="And in which form."
+)
 def serve(  # noqa: PLR0917 -- click passes them by name
     target: str,
     host: str,
@@ -49,6 +69,9 @@ def serve(  # noqa: PLR0917 -- click passes them by name
     tls_cert: str | None,
     tls_key: str | None,
     card_shape: 'Literal["everyone", "strict-1.0"] | None',
+    audit: str | None,
+    log_level: str,
+    log_format: "LogForm",
 ) -> None:
     """Serve the agent TARGET: path/to/file.py:name or module:name.
 
@@ -57,15 +80,26 @@ def serve(  # noqa: PLR0917 -- click passes them by name
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     tls = None if tls_cert is None or tls_key is None else (tls_cert, tls_key)
+    configure(log_level, log_format)
+    kept = None if audit is None else _audit_log(audit)
     agent = _agent_at(target)
     # The usual way to stop a server is no failure.
     with suppress(KeyboardInterrupt):
         try:
-            agent.run(host, port, store=store, tls=tls, card_shape=card_shape, announce=_announce)
+            agent.run(host, port, store=store, tls=tls, card_shape=card_shape, audit=kept, announce=_announce)
         except SystemExit as ended:
             # It has said why. Its code would mean something else here.
             if ended.code:
                 raise click.exceptions.Exit(1) from ended
+
+
+def _audit_log(path: str) -> "AuditLog":
+    from dragoman.audit import AuditLog
+
+    try:
+        return AuditLog(path)
+    except OSError as error:
+        raise click.UsageError(f"--audit {path}: {error.strerror}") from error
 
 
 def _announce(line: str) -> None:

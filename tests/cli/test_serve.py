@@ -133,3 +133,29 @@ async def test_a_certificate_without_its_key_is_a_usage_error(program: Program) 
     assert ran.code == 1
     assert "echo.py" in ran.err
     assert "Traceback" not in ran.err
+
+
+async def test_decisions_about_access_and_logs_are_written_as_asked_for(program: Program) -> None:
+    guarded = ECHO.replace('hears.")', 'hears.", auth=ApiKey({"alice": "her-key"}))')
+    (program.cwd / "echo.py").write_text("from dragoman.auth import ApiKey\n" + guarded)
+    options = ("--audit", "audit.jsonl", "--log-level", "info", "--log-format", "json")
+    async with program.started("serve", "echo.py", "--port", "0", "--store", "memory", *options) as serving:
+        while not (found := re.search(r"http://[\d.]+:\d+", line := await serving.line())):
+            assert line, await serving.complaint()
+        refused = await program.run("send", "-a", found[0], "hello")
+        allowed = await program.run("send", "-a", found[0], "hello", "--header", "X-API-Key: her-key")
+        serving.send(signal.SIGINT)
+        await serving.ended()
+    assert (refused.code == 0, allowed.code) == (False, 0), allowed.err
+    path = program.cwd / "audit.jsonl"
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [one["outcome"] for one in told if one.get("operation") != "GetExtendedAgentCard"][:1] == ["refused"]
+    assert told[-1]["outcome"] == "allowed"
+    assert "alice" not in path.read_text()
+
+
+async def test_an_audit_log_that_cannot_be_written_is_said_before_the_agent_is_served(program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    ran = await program.run("serve", "echo.py", "--audit", "nowhere/audit.jsonl")
+    assert ran.code == 2
+    assert "No such file" in ran.err
