@@ -19,6 +19,7 @@ from bench.measures import (
     send_message_over_grpc,
     stock,
 )
+from bench.secured import compare_secured
 from bench.servers import CONTENDERS, Contender, Server, started, use_load_core
 from bench.table import Figures, Target
 from bench.webhooks import PAIRS, compare_webhooks
@@ -76,22 +77,27 @@ def main() -> None:
     """Measures, prints the table, and ends with 0 if every answer was right; a missed target does not change that."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--only", default="", help="names of servers, joined by commas")
-    parser.add_argument("--rounds", type=int, help=f"default 3, with --against {ROUNDS}, with --webhooks {PAIRS}")
+    parser.add_argument("--rounds", type=int, help=f"default 3, with --against {ROUNDS}, of pairs {PAIRS}")
     parser.add_argument("--seconds", type=float, default=3, help="length of each load")
     parser.add_argument("--no-lists", action="store_true", help="leave out ListTasks, which needs 100,000 tasks")
     parser.add_argument("--cpu", action="store_true", help="rates per second of the server's computing: less disturbed")
     parser.add_argument("--against", metavar="REV", help="only SendMessage over HTTP/1.1, the working tree and REV")
     parser.add_argument("--webhooks", action="store_true", help="only SendMessage, with and without a webhook")
+    parser.add_argument("--secured", action="store_true", help="only SendMessage, with JWT and limits and without")
     options = parser.parse_args()
     require_generators()
     use_load_core()
     if options.against:
         compare(options.against, options.rounds or ROUNDS, options.seconds, by_cpu=options.cpu)
         return
-    if not options.webhooks:
+    alone = options.webhooks or options.secured
+    if not alone:
         _compare_servers(options)
-    if options.webhooks or not options.only:
-        compare_webhooks((options.webhooks and options.rounds) or PAIRS, options.seconds, by_cpu=options.cpu)
+    pairs = (alone and options.rounds) or PAIRS
+    if options.webhooks or not (alone or options.only):
+        compare_webhooks(pairs, options.seconds, by_cpu=options.cpu)
+    if options.secured or not (alone or options.only):
+        compare_secured(pairs, options.seconds, by_cpu=options.cpu)
 
 
 def _compare_servers(options: argparse.Namespace) -> None:

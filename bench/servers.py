@@ -33,8 +33,10 @@ class Contender:
     argv: Sequence[str]
     store: str = ""
     tasks: bool = True
-    receiver: int | None = None
-    """The port of this machine at which webhooks may be called."""
+    options: Sequence[str] = ()
+    """Further arguments, after the port and the store."""
+    token: str = ""
+    """With which it is called, if it must know who calls."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +89,17 @@ def started(contender: Contender, folder: Path, *, by_cpu: bool = False, root: P
     argv = [*contender.argv, str(port)]
     if contender.store:
         argv.append(contender.store.format(folder=folder))
-    if contender.receiver is not None:
-        argv.append(str(contender.receiver))
+    argv += contender.options
     os.sched_setaffinity(0, {_cores[0]})
     began = perf_counter()
     with running(argv, url + CARD_PATH, folder / "server.log", cwd=root) as process:
         cold_start = perf_counter() - began
         use_load_core()
         urls = _urls(fetch_card(url))
-        grpc = GrpcWire(urls.pop("GRPC")) if "GRPC" in urls else None
-        wires = {binding: Wire(binding, url) for binding, url in urls.items()}
+        address = urls.pop("GRPC", "")
+        # What it sends names nobody.
+        grpc = GrpcWire(address) if address and not contender.token else None
+        wires = {binding: Wire(binding, url, contender.token) for binding, url in urls.items()}
         server = Server(contender, process.pid, wires, grpc, cold_start, by_cpu)
         yield replace(server, cold_start=server.busy()) if by_cpu else server
 

@@ -45,7 +45,7 @@ def compare_webhooks(rounds: int, seconds: float, *, by_cpu: bool) -> None:
 
 def _rate(contender: Contender, column: str, seconds: float, *, by_cpu: bool) -> float:
     with tempfile.TemporaryDirectory() as name, _receiver(Path(name)) as port:
-        contender = replace(contender, receiver=port)
+        contender = replace(contender, options=["--receiver", str(port)])
         webhook = f"http://127.0.0.1:{port}/hook" if column == WITH else ""
         with started(contender, Path(name), by_cpu=by_cpu) as server:
             prove(server)

@@ -46,6 +46,8 @@ class Wire:
 
     binding: str
     url: str
+    token: str = ""
+    """Of the caller, if callers must be known."""
 
     def send(self, text: str, *, stream: bool = False, webhook: str = "") -> Template:
         params: dict[str, Any] = {
@@ -75,7 +77,8 @@ class Wire:
     def _template(self, method: str, path: str, body: str) -> Template:
         base = urlsplit(self.url).path
         whole = base.rstrip("/") + path if path else base or "/"
-        return Template(method, whole, body, {"Content-Type": "application/json", "A2A-Version": "1.0"})
+        known = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return Template(method, whole, body, {"Content-Type": "application/json", "A2A-Version": "1.0"} | known)
 
     def ask(self, template: Template) -> Any:
         """The result of one request; over JSON-RPC without its envelope."""
