@@ -127,6 +127,7 @@ class Server:
             clock=clock,
             ids=RandomIds(),
             limits=limits,
+            extensions=settings.extensions,
             keeping=Keeping(
                 keys=settings.idempotency_ttl,
                 logs=settings.log_retention,

@@ -11,6 +11,7 @@ from dragoman.hosts.binding import Binding
 from dragoman.ports.access import AccessPolicy, TenantPolicy
 from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
+from dragoman.ports.extensions import Extensions
 from dragoman.ports.call import Principal
 from dragoman.publishing import SignCards
 from dragoman.push.options import PushOptions
@@ -40,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     media_type: Literal["accept", "json"]
     card_shape: CardShape
     bindings: tuple[Binding, ...]
+    extensions: Extensions | None
     max_body_bytes: int
     cancel_grace: float
     drain_grace: float

@@ -8,8 +8,10 @@ from typing import Any, Self
 
 from dragoman.agent.content import as_json, as_message
 from dragoman.agent.conversation import Conversation
+from dragoman.agent.extending import Offers
 from dragoman.agent.inbox import Inbox
 from dragoman.errors import DragomanError
+from dragoman.extensions.extension import Extension
 from dragoman.ports.agent import Turn
 from dragoman.types.content import Message, Part
 from dragoman.types.fetching import Fetched
@@ -60,8 +62,9 @@ def _text(value: Json) -> str:
 class Knowledge:
     """What a handler may know: the same for handlers on the event loop and in threads."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, extensions: Mapping[str, Extension] | None = None) -> None:
         self._turn = turn
+        self._offers = Offers(extensions, turn) if extensions else None
 
     @property
     def id(self) -> str:
@@ -121,6 +124,10 @@ class Knowledge:
         """The extensions that the caller named and the agent has."""
         return self._turn.extensions
 
+    def extension(self, uri: str) -> Any:
+        """What this extension has for handlers, the same each time; None if the caller did not name it."""
+        return None if self._offers is None else self._offers.of(uri)
+
     @property
     def skill(self) -> str:
         """The id of the skill that this task has."""
@@ -144,8 +151,13 @@ class Knowledge:
 class TaskContext(Knowledge):
     """A task, for handlers on the event loop. One for each run; not for use after the handler has returned."""
 
-    def __init__(self, turn: Turn, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
-        super().__init__(turn)
+    def __init__(
+        self,
+        turn: Turn,
+        in_thread: Callable[[Callable[[], Any]], Awaitable[Any]],
+        extensions: Mapping[str, Extension] | None = None,
+    ) -> None:
+        super().__init__(turn, extensions)
         self._in_thread = in_thread
         self._runner = asyncio.current_task()
 

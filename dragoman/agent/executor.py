@@ -13,6 +13,7 @@ from dragoman.agent.context import Fail, Reject, TaskContext
 from dragoman.agent.skill import Form, Skill, check_modes
 from dragoman.agent.threads import BlockingTaskContext
 from dragoman.errors import ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
+from dragoman.extensions.extension import Extension
 from dragoman.outbound.files import FileFetcher
 from dragoman.ports.agent import Assignment, Policy, Turn, TurnOutcome
 from dragoman.ports.call import CallContext
@@ -32,7 +33,8 @@ DONE = TurnOutcome()
 class SkillExecutor:
     """Runs skills. Handlers that are plain functions share up to 64 threads; further ones wait for a free thread.
 
-    `files` fetches what parts name by URL; without it public addresses over https are called.
+    `files` fetches what parts name by URL; without it public addresses over https are called. `extensions`, by URI, are
+    those that may have something to offer to handlers.
     """
 
     def __init__(
@@ -41,11 +43,13 @@ class SkillExecutor:
         router: Skill | None,
         input_modes: tuple[str, ...] | None,
         files: FileFetcher | None = None,
+        extensions: Mapping[str, Extension] | None = None,
     ) -> None:
         self._skills = dict(skills)
         self._router = router
         self._input_modes = input_modes
         self._files = files or FileFetcher()
+        self._extensions = extensions or {}
         self._threads: LooseThreads | None = None
 
     async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:  # noqa: ARG002 -- the port gives both
@@ -77,7 +81,7 @@ class SkillExecutor:
         try:
             if skill.form.threaded:
                 return await self._in_thread(skill, turn)
-            arguments = skill.arguments(turn.message, TaskContext(turn, self._run))
+            arguments = skill.arguments(turn.message, TaskContext(turn, self._run, self._extensions))
             if skill.form is Form.COROUTINE:
                 return _said(turn, await skill.handler(**arguments), last=True)
             await _stream(turn, skill.handler(**arguments))
@@ -122,7 +126,7 @@ class SkillExecutor:
             raise InternalError(str(error) or "Failed") from error
 
     async def _in_thread(self, skill: Skill, turn: Turn) -> TurnOutcome:
-        context = BlockingTaskContext(turn)
+        context = BlockingTaskContext(turn, self._extensions)
         arguments = skill.arguments(turn.message, context)
         running = asyncio.ensure_future(self._run(lambda: _drive(skill, arguments, context, turn)))
         running.add_done_callback(_seen)

@@ -3,13 +3,14 @@
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from dragoman.agent.content import as_json, as_message
 from dragoman.agent.context import Answer, Content, Knowledge
 from dragoman.agent.conversation import BlockingConversation
 from dragoman.agent.inbox import BlockingInbox
+from dragoman.extensions.extension import Extension
 from dragoman.ports.agent import Turn
 from dragoman.types.content import Part
 from dragoman.types.fetching import Fetched, fetcher_now
@@ -27,8 +28,8 @@ class BlockingTaskContext(Knowledge):
     Once the task is cancelled, `cancelled` is true and every call raises `asyncio.CancelledError`.
     """
 
-    def __init__(self, turn: Turn) -> None:
-        super().__init__(turn)
+    def __init__(self, turn: Turn, extensions: Mapping[str, Extension] | None = None) -> None:
+        super().__init__(turn, extensions)
         self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
         self._files = fetcher_now()

@@ -192,12 +192,14 @@ class Exchange:
 
     async def _answer(self, skill: str, request: SendMessageRequest, context: CallContext) -> Message:
         answer = await self._world.agent.answer(skill, request, context)
-        return msgspec.structs.replace(
+        answer = msgspec.structs.replace(
             answer,
             message_id=answer.message_id or self._world.ids.new(),
             role=Role.AGENT,
             context_id=request.message.context_id or self._world.ids.new(),
         )
+        made = self._world.extensions
+        return answer if made is None else made.emitted(context.parameters.extensions, answer)
 
     # A message to a task that exists.
 
@@ -206,6 +208,7 @@ class Exchange:
         push: NewPush | None = None
         while True:
             stored = await self._addressee(request.message, scope, key)
+            await self._world.agent.admit(stored.skill, context)
             message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
             if not stored.task.state.interrupted:
                 self._world.agent.check(stored.skill, message)

@@ -266,13 +266,13 @@ class Execution:
         self._turn = self._new_turn(number, start)
 
     def _new_turn(self, number: int, start: TurnStart, *, again: bool = False) -> RunningTurn:
-        memos = [memo for memo in self._memos if memo.turn == number] if self._memos else ()
+        self._log.extensions = start.extensions
         return RunningTurn(
             self._world,
             self._stored,
             self._log.task,
             begun=(number, start),
-            memos=memos,
+            memos=[memo for memo in self._memos if memo.turn == number] if self._memos else (),
             references=self._references,
             again=again,
             wake=self._wake,

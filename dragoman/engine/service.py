@@ -5,11 +5,10 @@ from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
 from dragoman.core import views
-from dragoman.core.capability import activated_extensions, check_capability, check_extensions
+from dragoman.core.capability import check_capability, check_extensions
 from dragoman.engine.exchange import Accepted, Exchange
+from dragoman.engine.extended import extended_call, in_force
 from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.engine.worker import Worker
 from dragoman.engine.world import Limits, World
@@ -123,10 +122,13 @@ class Service:
             context.scope(request.tenant)
         if operation is not GET_EXTENDED_AGENT_CARD:
             check_extensions(context.parameters.extensions, self._capabilities)
+        method, hooks = self._methods[operation.name], None
         if context.parameters.extensions:
-            context = self._activated(context)
+            context, hooks = in_force(self._world, self._capabilities, operation, context)
         try:
-            return await self._methods[operation.name](request, context)
+            if hooks is not None:
+                return await extended_call(hooks, method, request, context)
+            return await method(request, context)
         except StoreUnavailable as error:
             raise UnavailableError from error
 
@@ -309,13 +311,6 @@ class Service:
         if config is not None and (self._pushes is None or not self._capabilities.push_notifications):
             raise PushNotificationNotSupportedError
         return await self._exchange.accept(request, context)
-
-    def _activated(self, context: CallContext) -> CallContext:
-        """The context with only those extensions that are in force."""
-        active = activated_extensions(context.parameters.extensions, self._capabilities)
-        return msgspec.structs.replace(
-            context, parameters=msgspec.structs.replace(context.parameters, extensions=active)
-        )
 
     async def _settled(self, task_id: str, tenant: str, context: CallContext) -> Task:
         """The task once it has settled, whoever runs it: read from its log."""

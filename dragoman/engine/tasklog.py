@@ -41,6 +41,7 @@ class TaskLog:
         "_tail",
         "_tail_size",
         "_world",
+        "extensions",
         "hasty",
         "task_id",
     )
@@ -54,6 +55,8 @@ class TaskLog:
         self._tail: list[tuple[TaskUpdate, Message | None]] = []
         self._tail_size = 0
         self.hasty = False
+        self.extensions: tuple[str, ...] = ()
+        """Those in force for what is appended."""
         self.task_id = stored.task.id
 
     @property
@@ -85,6 +88,8 @@ class TaskLog:
             Fenced, InboxPending: as `TaskStore.commit`.
             StoreUnavailable: it still is, and there is no time left.
         """
+        if self.extensions and (made := self._world.extensions) is not None:
+            events = [made.emitted(self.extensions, event) for event in events]
         entries = numbered(self._seq, events, [one.message for one in posted])
         updates = [(entry.event, entry.received) for entry in entries]
         commit = Commit(

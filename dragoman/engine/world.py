@@ -10,6 +10,7 @@ import msgspec
 
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.bus import EventBus
+from dragoman.ports.extensions import Extensions
 from dragoman.ports.push import Pushes
 from dragoman.ports.tasks import TaskStore
 from dragoman.ports.world import Clock, Ids
@@ -69,6 +70,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     keeping: Keeping = Keeping()
     pushes: Pushes | None = None
     """None if the agent sends no push notifications."""
+    extensions: Extensions | None = None
+    """None if the agent has none that do anything here."""
 
 
 class SystemClock:

@@ -11,6 +11,7 @@ from dragoman.correlation import correlate, correlation
 from dragoman.dialects.base import Call, Dialect, HttpReply, HttpRequest, Refusal
 from dragoman.dialects.negotiate import Negotiator
 from dragoman.dialects.parameters import extensions_header
+from dragoman.engine.extended import ExtendedFeed
 from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.engine.service import Service
 from dragoman.errors import (
@@ -38,7 +39,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     dialect: Dialect
     call: Call
-    feed: TaskFeed | DirectFeed
+    feed: TaskFeed | DirectFeed | ExtendedFeed
     headers: dict[str, str]
     """For the head of the answer, beside those of the binding; names are lower case."""
 
