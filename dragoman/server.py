@@ -23,6 +23,7 @@ from dragoman.dialects.negotiate import Negotiator
 from dragoman.engine.service import Service
 from dragoman.engine.world import Keeping, Limits, RandomIds, SystemClock, World
 from dragoman.hosts.account import Account
+from dragoman.hosts.admission import Admission
 from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
 from dragoman.hosts.gate import Gate
@@ -128,6 +129,7 @@ class Server:
             ids=RandomIds(),
             limits=limits,
             extensions=settings.extensions,
+            calls=settings.limits,
             keeping=Keeping(
                 keys=settings.idempotency_ttl,
                 logs=settings.log_retention,
@@ -164,12 +166,12 @@ class Server:
             proxies=Proxies(settings.trusted_proxies),
             bindings=settings.bindings,
             grpc_services=[dialect.service for dialect in self._dialects if isinstance(dialect, GrpcBinding)],
-            max_body_bytes=settings.max_body_bytes,
+            max_body_bytes=settings.limits.max_body_bytes,
             activated=lambda requested: activated_extensions(requested, card.capabilities),
             first=self.open_first,
             open_=self.open,
             close=self.close,
-            gate=Gate(settings.auth, settings.placing()),
+            gate=Gate(settings.auth, settings.placing(), _admission(settings)),
             account=self.account,
         )
 
@@ -229,6 +231,10 @@ class Server:
                 self._state = _State.CLOSED
                 self._live.remove(self)
                 await self.service.close()
+
+
+def _admission(settings: Settings) -> Admission:
+    return Admission(settings.limits, None if settings.auth is None else settings.auth.schemes)
 
 
 def _pushes(options: PushOptions, store: Store, file: Path | None, world: World) -> tuple[Pusher, Configurations]:

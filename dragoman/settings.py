@@ -11,8 +11,9 @@ from dragoman.hosts.binding import Binding
 from dragoman.ports.access import AccessPolicy, TenantPolicy
 from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
-from dragoman.ports.extensions import Extensions
 from dragoman.ports.call import Principal
+from dragoman.ports.extensions import Extensions
+from dragoman.ports.limits import CallLimits
 from dragoman.publishing import SignCards
 from dragoman.push.options import PushOptions
 from dragoman.types.card import AgentCard
@@ -42,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     card_shape: CardShape
     bindings: tuple[Binding, ...]
     extensions: Extensions | None
-    max_body_bytes: int
+    limits: CallLimits
     cancel_grace: float
     drain_grace: float
     keep_alive: float
@@ -62,7 +63,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ConfigurationError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
-        self._check(("max_body_bytes", "keep_alive"), lambda value: value > 0, "be more than 0")
+        self._check(("keep_alive",), lambda value: value > 0, "be more than 0")
         self._check(("cancel_grace", "drain_grace"), lambda value: value >= 0, "not be negative")
         self._check(("idempotency_ttl",), _keepable, KEEPABLE)
         if self.max_running is not None:

@@ -159,7 +159,6 @@ class Agent(Served):
             documentation_url=documentation_url,
             icon_url=icon_url,
         )
-        self._card = secured(self._card, auth)
         self._input_modes = None if input_modes is None else tuple(input_modes)
         self._store = store
         self._fetch = fetch
@@ -274,7 +273,8 @@ class Agent(Served):
     def card(self) -> AgentCard:
         """The card as far as it does not depend on where the agent is served."""
         skills = tuple(skill.card for skill in self._skills.values())
-        return self._extending.entered(msgspec.structs.replace(self._card, skills=skills))
+        card = self._extending.entered(msgspec.structs.replace(self._card, skills=skills))
+        return secured(card, self._settings.auth, [skill.auth for skill in self._skills.values()])
 
     @property
     def _default_store(self) -> str:

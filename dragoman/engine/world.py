@@ -11,6 +11,7 @@ import msgspec
 from dragoman.ports.agent import AgentExecutor
 from dragoman.ports.bus import EventBus
 from dragoman.ports.extensions import Extensions
+from dragoman.ports.limits import CallLimits
 from dragoman.ports.push import Pushes
 from dragoman.ports.tasks import TaskStore
 from dragoman.ports.world import Clock, Ids
@@ -67,6 +68,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     ids: Ids
     limits: Limits = Limits()
+    calls: CallLimits = CallLimits()
+    """What callers may ask for, and what a task may hold."""
     keeping: Keeping = Keeping()
     pushes: Pushes | None = None
     """None if the agent sends no push notifications."""

@@ -35,20 +35,26 @@ REQUEST_ID = "x-request-id"
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """An operation that streams: a feed, which must be closed, and the dialect that says its events."""
+    """An operation that streams, to be closed at its end: a feed, and the dialect that says its events."""
 
     dialect: Dialect
     call: Call
     feed: TaskFeed | DirectFeed | ExtendedFeed
     headers: dict[str, str]
     """For the head of the answer, beside those of the binding; names are lower case."""
+    leave: Callable[[], None]
+    """Gives back the place that it takes among the open streams."""
+
+    def close(self) -> None:
+        self.feed.close()
+        self.leave()
 
 
 class Calls:
     """From a request that has been read to what has to be written.
 
     `activated` says which of the extensions that a caller names are in force; `first` is awaited before each call.
-    `gate` says who calls; `account` is told of each.
+    `gate` says who calls, and how many streams they may have open; `account` is told of each.
     """
 
     def __init__(
@@ -84,7 +90,7 @@ class Calls:
             principal=principal, parameters=call.parameters, dialect=dialect.key, credentials=credentials
         )
         try:
-            answer, result = await self._answered(dialect, call, context)
+            answer, result = await self._answered(dialect, call, context, peer)
         except Exception as error:  # noqa: BLE001 -- the one place where defects become InternalError
             public = self.public(error)
             self._account.failed(public, context, peer, call)
@@ -94,19 +100,33 @@ class Calls:
         self._account.allowed(context, peer, call, result)
         return answer
 
-    async def _answered(self, dialect: Dialect, call: Call, context: CallContext) -> tuple[HttpReply | Stream, Any]:
+    async def _answered(
+        self, dialect: Dialect, call: Call, context: CallContext, peer: Peer
+    ) -> tuple[HttpReply | Stream, Any]:
         """The answer, and what it says."""
         requested = call.parameters.extensions
         extensions = self._activated(requested) if requested else ()
         named = {extensions_header(dialect.version): ", ".join(extensions)} if extensions else {}
         await self._first()
-        result = await self.service.call(call.operation, call.request, context)
         if call.operation.streams:
-            return Stream(dialect, call, result, named), result
+            stream = await self._opened(dialect, call, context, peer, named)
+            return stream, stream.feed
+        result = await self.service.call(call.operation, call.request, context)
         reply = dialect.encode_result(call, result)
         if named:
             reply.headers.update(named)
         return reply, result
+
+    async def _opened(
+        self, dialect: Dialect, call: Call, context: CallContext, peer: Peer, named: dict[str, str]
+    ) -> Stream:
+        leave = self._gate.admission.open_stream(context.principal, peer.address)
+        try:
+            feed = await self.service.call(call.operation, call.request, context)
+        except BaseException:
+            leave()
+            raise
+        return Stream(dialect, call, feed, named, leave)
 
     def refuse(self, request: HttpRequest, error: A2AError, peer: Peer) -> HttpReply:
         """The answer to a request that is refused before it is asked who calls."""

@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -121,6 +122,7 @@ class Connections:
         return False
 
 
+@lru_cache(maxsize=4096)
 def network_of(address: str) -> str:
     """Whose address it is, as far as an address says: itself, of IPv6 its network of 64 bits. Empty for this machine,
     and for what is no address.

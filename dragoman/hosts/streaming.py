@@ -45,7 +45,7 @@ async def write_stream(
         # The time is over, or the server says in this way that the reader is gone.
         return
     finally:
-        feed.close()
+        stream.close()
         watcher.cancel()
 
 

@@ -28,6 +28,7 @@ from dragoman.agent.executor import MAX_THREADS
 from dragoman.cli.main import run
 from dragoman.client.channel import MAX_REPLY, ChannelOptions
 from dragoman.engine.world import Limits
+from dragoman.ports.limits import CallLimits
 from dragoman.types.events import StreamEvent, TaskStatusUpdateEvent
 from dragoman.types.task import Task
 from examples.booking import PRICES, Stay, reserve
@@ -152,7 +153,7 @@ def defaults_of(function: Any) -> dict[str, Any]:
 def test_the_limits_are_those_of_the_code() -> None:
     said = README[README.index("## Limits") : README.index("## What is there")]
     agent, caller, limits, push = defaults_of(Agent), defaults_of(connect), Limits(), PushOptions()
-    assert f"{agent['max_body_bytes'] // 2**20} MiB (`max_body_bytes=`), within {limits.body_timeout:g} s" in said
+    assert f"{CallLimits().max_body_bytes // 2**20} MiB (`max_body_bytes=`), within {limits.body_timeout:g} s" in said
     assert f"{agent['cancel_grace']:g} s to clean up (`cancel_grace=`)" in said
     assert f"{agent['drain_grace']:g} s for running tasks (`drain_grace=`)" in said
     assert f"{push.timeout:g} s (`timeout=` of `PushOptions`), {push.per_host} at once to one receiver" in said

@@ -113,7 +113,7 @@ class GrpcHost:
         except Exception as error:  # noqa: BLE001 -- the stream may have begun; whatever it is, the trailers say it
             ended = self._calls.public(error)
         finally:
-            feed.close()
+            stream.close()
             watcher.cancel()
         await response.end(OK if ended is None else _ending(dialect.encode_error(ended, call.reply_to)))
 
