@@ -6,6 +6,8 @@ from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
+from joserfc.jwk import ECKey
+from joserfc.jws import JWSRegistry
 
 from dragoman.auth import Bearer, Credentials, Principal
 from dragoman.errors import ConfigurationError, PermissionDeniedError, UnauthenticatedError
@@ -92,6 +94,19 @@ WRONG: dict[str, dict[str, Any]] = {
     "another's key under the same name": {"key": SigningKey.load({**FIXED["EdDSA"], "kid": KEY.id})},
     "a path as the name of its key": {"header": {"kid": "../../etc/passwd"}},
     "a statement as the name of its key": {"header": {"kid": "' or 1=1 --"}},
+    "a URL as the name of its key": {"header": {"kid": "https://evil.example/jwks.json"}},
+    "nothing as the name of its key": {"header": {"kid": ""}},
+    "a certificate of its own": {"key": OTHER_KEY, "header": {"kid": KEY.id, "x5c": ["MIIB"]}},
+    "a certificate elsewhere": {"key": OTHER_KEY, "header": {"kid": KEY.id, "x5u": "https://evil.example/chain.pem"}},
+    "its own key under the name of the issuer's": {
+        "key": OTHER_KEY,
+        "header": {"kid": KEY.id, "jwk": OTHER_KEY.public_jwk()},
+    },
+    "bound to a key": {"cnf": {"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}},
+    "bound to a certificate": {"cnf": {"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"}},
+    "a scope that is a list": {"scope": ["call"]},
+    "an audience of numbers": {"aud": [1]},
+    "a time that is text": {"nbf": "0"},
 }
 
 
@@ -112,6 +127,13 @@ def _by_secret(secret: bytes) -> str:
     return f"{head}.{_part(hmac.digest(secret, head.encode(), 'sha256'))}"
 
 
+def _signed(header: dict[str, Any], payload: Any) -> str:
+    """By the issuer's own key, whatever it is that it signs: libraries refuse to sign some of it."""
+    head = f"{_part({'alg': 'ES256', 'typ': 'JWT', 'kid': KEY.id, **header})}.{_part(payload)}"
+    signature = JWSRegistry.algorithms["ES256"].sign(head.encode(), ECKey.import_key(KEY.private_jwk()))
+    return f"{head}.{_part(signature)}"
+
+
 def _hostile() -> dict[str, str]:
     good = token(**GOOD)
     head, body, signature = good.split(".")
@@ -127,6 +149,17 @@ def _hostile() -> dict[str, str]:
         "alg None": f"{_part({'alg': 'None', 'kid': KEY.id})}.{_part(CLAIMS)}.{signature}",
         "a number as the name of its key": f"{_part({'alg': 'ES256', 'kid': 1})}.{body}.{signature}",
         "a critical header": f"{_part({'alg': 'ES256', 'kid': KEY.id, 'crit': ['exp'], 'exp': 1})}.{body}.{signature}",
+        "a payload that is not coded": _signed({"b64": False, "crit": ["b64"]}, CLAIMS),
+        "b64 that nobody calls critical": _signed({"b64": False}, CLAIMS),
+        "critical nothing": _signed({"crit": []}, CLAIMS),
+        "a token in a token": _signed({"cty": "JWT"}, good.encode()),
+        "a list of claims": _signed({}, [CLAIMS]),
+        "claims that are not text": _signed({}, b"\xff\xfe{}"),
+        "no claims": _signed({}, b""),
+        "an end beyond all numbers": _signed({}, json.dumps(CLAIMS).replace(str(CLAIMS["exp"]), "1e999").encode()),
+        "an end that is no number": _signed({}, json.dumps(CLAIMS).replace(str(CLAIMS["exp"]), "NaN").encode()),
+        "a subject that is named again": _signed({}, json.dumps(CLAIMS)[:-1].encode() + b', "sub": ""}'),
+        "an encrypted one": f"{_part({'alg': 'RSA-OAEP', 'enc': 'A256GCM', 'kid': KEY.id})}.a.b.c.d",
         "no alg": f"{_part({'kid': KEY.id})}.{_part(CLAIMS)}.{signature}",
         "alg that is a list": f"{_part({'alg': ['ES256'], 'kid': KEY.id})}.{_part(CLAIMS)}.{signature}",
         "HS256 by the public key": _by_secret(json.dumps(KEY.public_jwk()).encode()),
@@ -149,6 +182,16 @@ async def test_what_is_no_token_of_the_issuer_is_refused(text: str) -> None:
     for _ in range(2):
         assert await refused(bearer, text)
     assert (await known(bearer, token(**GOOD))).id
+
+
+async def test_a_link_to_keys_in_a_good_token_is_not_followed_and_of_a_claim_that_comes_twice_the_last_counts() -> None:
+    bearer = scheme()
+    assert (await known(bearer, _signed({}, CLAIMS))).id
+    links = dict.fromkeys(("jku", "x5u"), "https://evil.example/keys")
+    assert (await known(bearer, token(header=links | {"jwk": OTHER_KEY.public_jwk()}, **GOOD))).id
+    twice = json.dumps({**CLAIMS, "sub": "eve"})[:-1] + f', "iss": "{ISSUER}", "sub": "alice"}}'
+    principal = await known(bearer, _signed({}, twice.encode()))
+    assert (principal.id, principal.claims["sub"]) == (f"{ISSUER} alice", "alice")
 
 
 async def test_an_algorithm_that_is_not_accepted_is_refused() -> None:
