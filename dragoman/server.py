@@ -112,14 +112,6 @@ class Server:
         live: MutableSequence["Server"],
     ) -> None:
         clock = SystemClock()
-        limits = Limits(
-            cancel_grace=settings.cancel_grace,
-            drain_grace=settings.drain_grace,
-            keep_alive=settings.keep_alive,
-            max_running=settings.max_running,
-            # Each of the stores is one process's: nobody takes its tasks over while it does not answer.
-            fence_after=None,
-        )
         self.store = open_store(store, owner=settings.owner)
         world = World(
             store=self.store,
@@ -127,7 +119,7 @@ class Server:
             agent=executor,
             clock=clock,
             ids=RandomIds(),
-            limits=limits,
+            limits=_limits(settings),
             extensions=settings.extensions,
             calls=settings.limits,
             keeping=Keeping(
@@ -231,6 +223,17 @@ class Server:
                 self._state = _State.CLOSED
                 self._live.remove(self)
                 await self.service.close()
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        cancel_grace=settings.cancel_grace,
+        drain_grace=settings.drain_grace,
+        keep_alive=settings.keep_alive,
+        max_running=settings.max_running,
+        # Each of the stores is one process's: nobody takes its tasks over while it does not answer.
+        fence_after=None,
+    )
 
 
 def _admission(settings: Settings) -> Admission:
