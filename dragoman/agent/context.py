@@ -4,10 +4,11 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dragoman.agent.content import as_json, as_message
 from dragoman.agent.conversation import Conversation
+from dragoman.agent.delegation import Delegated, Delegation
 from dragoman.agent.extending import Offers
 from dragoman.agent.inbox import Inbox
 from dragoman.errors import DragomanError
@@ -17,6 +18,9 @@ from dragoman.types.content import Message, Part
 from dragoman.types.fetching import Fetched
 from dragoman.types.json import Json, JsonObject
 from dragoman.types.task import Task, TaskState
+
+if TYPE_CHECKING:
+    from dragoman.client.client import Client
 
 __all__ = ["Answer", "Content", "Fail", "Knowledge", "Reject", "TaskContext", "answer"]
 
@@ -159,6 +163,7 @@ class TaskContext(Knowledge):
     ) -> None:
         super().__init__(turn, extensions)
         self._in_thread = in_thread
+        self._delegations = 0
         self._runner = asyncio.current_task()
 
     @property
@@ -199,6 +204,26 @@ class TaskContext(Knowledge):
         """
         return await self._ask(key, TaskState.AUTH_REQUIRED, *explanation)
 
+    async def delegate(self, client: "Client", *content: Content, key: str | None = None) -> Delegated:
+        """Has another agent do this, as long as it takes, and gives the text of what came of it.
+
+        What that agent asks goes up to this task's caller, in INPUT_REQUIRED or AUTH_REQUIRED, and the answer goes down
+        to that agent and to no other; so it goes through any number of agents. A value of `agent.authorize` goes down
+        as a message, unless it is only `True`. While the caller is asked nothing stays in memory, as with `ask`; the
+        other agent's task, its questions and its outcome are stored, so nothing is begun or answered twice, also over a
+        restart. Several of one turn are told apart by `key`, else by their order.
+
+        Raises:
+            TaskFailed: the other agent's task ended as failed, rejected or canceled.
+            A2AError: the other agent's word.
+            TransportError: it is out of reach.
+            RuntimeError: it has a question, and this is awaited anywhere but in the handler itself.
+        """
+        self._delegations += 1
+        name = f"delegate:{self._delegations if key is None else key}"
+        work = Delegation(self._turn, client, self._put, name=name, prefix=self.idempotency_key)
+        return await work.outcome(as_message(*content))
+
     async def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Json:
         """Calls `fn` once in this turn, however often the handler runs, and gives its result as JSON.
 
@@ -214,6 +239,9 @@ class TaskContext(Knowledge):
         result = as_json(made)
         await self._turn.remember(name, result)
         return result
+
+    async def _put(self, key: str, state: TaskState, question: Message) -> Answer:
+        return await self._ask(key, state, question)
 
     async def _ask(self, key: str | None, state: TaskState, *question: Content) -> Answer:
         if asyncio.current_task() is not self._runner:

@@ -170,6 +170,14 @@ class Client(Operations):
         """A task that was begun earlier."""
         return self._handle(await self.get_task(GetTaskRequest(id=task_id, history_length=history_length)))
 
+    def adopt(self, task_id: str) -> Callable[[], None]:
+        """Has a task that was begun earlier canceled together with the run of an agent that this is called in, as one
+        is that the run has begun itself; calling what this returns takes that back.
+        """
+        view = TaskView(task_id=task_id)
+        cancel = partial(self._cancel, view, None)
+        return Attendance(view, self._farewells, cancel, cancel_remote=False, adopt=True).release
+
     def receiver(
         self, url: str | None = None, on_event: "OnEvent | None" = None, **options: Unpack[ReceiverOptions]
     ) -> "Receiver":
