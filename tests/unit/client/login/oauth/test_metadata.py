@@ -78,9 +78,7 @@ async def test_an_issuer_with_a_path_is_found_at_all_its_well_known_places(
     ],
 )
 async def test_hostile_metadata_is_not_believed(provider: Scripted, members: dict[str, Any], words: str) -> None:
-    told = {
-        name: value.format(base=provider.base) if isinstance(value, str) else value for name, value in members.items()
-    }
+    told = {name: _placed(value, provider.base) for name, value in members.items()}
     provider.says(OPENID, (200, provider.metadata(**told)))
     provider.says("/token", (200, TOKEN))
     assert words in await refusal(service(), openid_at(provider.base + OPENID))
