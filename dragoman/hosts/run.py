@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from dragoman.hosts.connections import ConnectionLimits
-from dragoman.hosts.opening import Opening
+from dragoman.hosts.listening import Listener
 from dragoman.hosts.site import AsgiApplication, Site
 from dragoman.hosts.tls import HSTS
 from dragoman.threads import LooseThreads
@@ -27,7 +27,6 @@ LAST_SECONDS = 1.0
 GLANCE = 0.02
 """Seconds between two looks at whether all connections have ended."""
 MOST_THREADS = 32
-BACKLOG = 2048
 OTHER_FILES = 128
 """That a process may need beside its connections: the store, webhooks, what handlers open."""
 DEFAULTS = ConnectionLimits()
@@ -106,22 +105,26 @@ def _possible(limits: ConnectionLimits) -> ConnectionLimits:
 
 async def _serve(serving: Serving, site: Site, host: str, port: int) -> None:
     loop = site.loop
-    stop = _Stop()
+    stop, listener = _Stop(), Listener(site)
     with _signals(loop, stop):
         try:
-            server = await loop.create_server(lambda: Opening(site), host, port, backlog=BACKLOG, start_serving=False)
+            own, number = await listener.bind(host, port)
         except OSError as error:
             raise _cannot(f"{host}:{port} cannot be listened on: {error.strerror or error}", 1) from error
         try:
             await serving.open()
         except Exception as error:  # whatever it is, it is told and the process ends
-            server.close()
+            listener.close()
             raise _cannot(str(error), 3) from error
         try:
             if not stop.told.is_set():
-                await _answer(serving, site, server, stop)
+                await listener.start()
+                _spare_the_collector()
+                own = f"[{own}]" if ":" in own else own
+                serving.ready(f"http{'' if site.tls is None else 's'}://{own}:{number}")
+                await _answer(serving, site, listener, stop)
         finally:
-            server.close()
+            listener.close()
             await serving.close()
 
 
@@ -130,14 +133,10 @@ def _cannot(why: str, code: int) -> SystemExit:
     return SystemExit(code)
 
 
-async def _answer(serving: Serving, site: Site, server: asyncio.Server, stop: _Stop) -> None:
+async def _answer(serving: Serving, site: Site, listener: Listener, stop: _Stop) -> None:
     """Takes connections until it is told to stop; then gives what is in flight its grace."""
-    await server.start_serving()
-    _spare_the_collector()
-    host, port = server.sockets[0].getsockname()[:2]
-    serving.ready(f"http{'s' if site.hsts else ''}://{f'[{host}]' if ':' in host else host}:{port}")
     await stop.told.wait()
-    server.close()
+    listener.close()
     site.closing = True
     serving.end_streams()
     for connection in tuple(site.connections):

@@ -6,14 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from dragoman.client.receiver.route import Route
-from dragoman.hosts.opening import Opening
+from dragoman.hosts.listening import Listener
 from dragoman.hosts.site import ConnectionLimits, Site
 
 __all__ = ["hosted"]
 
 GRACE = 5.0
 """Seconds that requests in flight have at the end."""
-BACKLOG = 128
 
 
 @asynccontextmanager
@@ -25,12 +24,13 @@ async def hosted(route: Route, host: str, port: int, tls: ssl.SSLContext | None)
     """
     loop = asyncio.get_running_loop()
     site = Site(route, loop, limits=ConnectionLimits(), state={}, tls=tls)
-    server = await loop.create_server(lambda: Opening(site), host, port, backlog=BACKLOG)
+    listener = Listener(site)
+    address, number = await listener.bind(host, port)
     try:
-        address, number = server.sockets[0].getsockname()[:2]
+        await listener.start()
         yield f"http{'' if tls is None else 's'}://{f'[{address}]' if ':' in address else address}:{number}"
     finally:
-        server.close()
+        listener.close()
         await _ended(site)
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from dragoman.hosts.binding import Receive, Scope, Send
-from dragoman.hosts.opening import Opening
+from dragoman.hosts.listening import Listener
 from dragoman.hosts.site import AsgiApplication, ConnectionLimits, Site
 
 SECONDS = 10.0
@@ -59,11 +59,13 @@ async def serving(
     before = loop.get_exception_handler()
     loop.set_exception_handler(lambda _, complaint: complaints.append(complaint))
     site = Site(application, loop, limits=ConnectionLimits(**limits), state={}, hsts=hsts, tls=server_tls)
-    server = await loop.create_server(lambda: Opening(site), "127.0.0.1", 0)
+    listener = Listener(site)
+    _, port = await listener.bind("127.0.0.1", 0)
+    await listener.start()
     try:
-        yield Served(site, server.sockets[0].getsockname()[1], client_tls)
+        yield Served(site, port, client_tls)
     finally:
-        server.close()
+        listener.close()
         for connection in tuple(site.connections):
             connection.abort()
         for task in tuple(site.tasks):
