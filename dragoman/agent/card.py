@@ -1,16 +1,17 @@
 """What the card says of an agent and its skills, as far as their authors leave it to be inferred."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from dragoman.errors import ConfigurationError
 from dragoman.ports.auth import Authenticator
-from dragoman.types.card import AgentCapabilities, AgentCard, AgentExtension, AgentSkill
+from dragoman.types.card import AgentCapabilities, AgentCard, AgentExtension, AgentSkill, SecurityScheme
 from dragoman.types.reliable import RELIABLE
 
-__all__ = ["inferred_capabilities", "secured", "skill_card"]
+__all__ = ["check_schemes", "inferred_capabilities", "secured", "skill_card"]
 
 OURS = AgentExtension(
     uri=RELIABLE, description="Numbered events, streams that go on where they broke off, messages that are taken once."
@@ -29,13 +30,25 @@ def inferred_capabilities(
     )
 
 
-def secured(card: AgentCard, auth: Authenticator | None) -> AgentCard:
-    """The card with that by which callers are known, as it is enforced."""
+def secured(card: AgentCard, auth: Authenticator | None, of_skills: Iterable[Authenticator | None] = ()) -> AgentCard:
+    """The card with that by which callers are known, as it is enforced; `of_skills` are what single skills ask for."""
     if auth is None:
         return card
-    return msgspec.structs.replace(
-        card, security_schemes=dict(auth.schemes), security_requirements=tuple(auth.requirements)
-    )
+    schemes: dict[str, SecurityScheme] = {}
+    for one in (*of_skills, auth):
+        schemes |= {} if one is None else one.schemes
+    return msgspec.structs.replace(card, security_schemes=schemes, security_requirements=tuple(auth.requirements))
+
+
+def check_schemes(skill: str, asked: Authenticator | None, agent: Authenticator | None) -> None:
+    """Raises `ConfigurationError` if a skill asks for what the card of its agent cannot say."""
+    if asked is None:
+        return
+    if agent is None:
+        raise ConfigurationError(f"the skill {skill} asks who calls, but its agent does not: it needs auth= too")
+    for name, scheme in asked.schemes.items():
+        if agent.schemes.get(name, scheme) != scheme:
+            raise ConfigurationError(f"the scheme {name} of the skill {skill} is another one than its agent's")
 
 
 def skill_card(
@@ -47,6 +60,7 @@ def skill_card(
     tags: Sequence[str],
     examples: Sequence[str],
     modes: tuple[Sequence[str], Sequence[str]],
+    auth: Authenticator | None = None,
 ) -> AgentSkill:
     """A skill as it is stated; what is not comes from the function's name and docstring. `modes` are those of its
     input and of its output.
@@ -60,6 +74,7 @@ def skill_card(
         examples=tuple(examples),
         input_modes=tuple(modes[0]),
         output_modes=tuple(modes[1]),
+        security_requirements=() if auth is None else tuple(auth.requirements),
     )
 
 

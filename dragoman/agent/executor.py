@@ -12,7 +12,13 @@ from dragoman.agent.content import as_artifact, as_message
 from dragoman.agent.context import Fail, Reject, TaskContext
 from dragoman.agent.skill import Form, Skill, check_modes
 from dragoman.agent.threads import BlockingTaskContext
-from dragoman.errors import ConfigurationError, InternalError, InvalidAgentResponseError, InvalidParamsError
+from dragoman.errors import (
+    ConfigurationError,
+    InternalError,
+    InvalidAgentResponseError,
+    InvalidParamsError,
+    UnauthenticatedError,
+)
 from dragoman.extensions.extension import Extension
 from dragoman.outbound.files import FileFetcher
 from dragoman.ports.agent import Assignment, Policy, Turn, TurnOutcome
@@ -52,10 +58,20 @@ class SkillExecutor:
         self._extensions = extensions or {}
         self._threads: LooseThreads | None = None
 
-    async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:  # noqa: ARG002 -- the port gives both
+    async def assign(self, request: SendMessageRequest, call: CallContext) -> Assignment:
         skill = await self._choose(request.message)
+        if skill.auth is not None:
+            await self.admit(skill.card.id, call)
         self.check(skill.card.id, request.message)
         return Assignment(skill.card.id, skill.direct)
+
+    async def admit(self, skill: str, call: CallContext) -> None:
+        known = self._skills.get(skill)
+        if known is None or known.auth is None or call.trusted:
+            return
+        if call.credentials is None:
+            raise UnauthenticatedError
+        await known.auth.authenticate(call.credentials)
 
     def check(self, skill: str, message: Message) -> None:
         known = self._skill(skill)

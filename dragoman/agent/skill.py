@@ -18,6 +18,7 @@ from dragoman.errors import (
     InvalidParamsError,
 )
 from dragoman.ports.agent import Policy
+from dragoman.ports.auth import Authenticator
 from dragoman.types.card import AgentSkill
 from dragoman.types.content import Message, Part
 
@@ -51,9 +52,19 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     direct: bool
     """Whether it answers with a message and makes no task."""
     policy: Policy = Policy()
+    auth: Authenticator | None = None
+    """What its callers must bring beside what the agent asks for."""
 
     @classmethod
-    def of(cls, handler: Handler, card: AgentSkill, *, tasks: bool = True, policy: Policy | None = None) -> "Skill":
+    def of(
+        cls,
+        handler: Handler,
+        card: AgentSkill,
+        *,
+        tasks: bool = True,
+        policy: Policy | None = None,
+        auth: Authenticator | None = None,
+    ) -> "Skill":
         """Reads the handler's signature. Without `tasks` it is called before there is one.
 
         Raises:
@@ -83,6 +94,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             models=models,
             direct=direct,
             policy=policy or Policy(),
+            auth=auth,
         )
 
     def arguments(self, message: Message, context: Knowledge | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Who shares with whom, and who may name which tenant, as the owner of an agent says it."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -38,7 +38,7 @@ class ByClaim:
     def tenants(self, principal: Principal) -> frozenset[str]:
         """The tenants that the claim lists, or the one that it says."""
         value: Any = principal.claims.get(self._name)
-        listed: list[Any] = value if isinstance(value, list) else [value]
+        listed = cast("list[Any]", value) if isinstance(value, list) else [value]
         return frozenset([one for one in listed if isinstance(one, str) and one])
 
 
@@ -92,7 +92,8 @@ def _tenants(policy: TenantPolicy | None) -> Callable[[Principal], frozenset[str
     if isinstance(policy, ByClaim):
         return policy.tenants
     if isinstance(policy, Mapping):
-        table = {name: _names(told) for name, told in policy.items()}
+        named = cast("Mapping[str, Collection[str] | str]", policy)
+        table = {name: _names(told) for name, told in named.items()}
         return lambda principal: table.get(principal.id, frozenset())
     if not callable(policy):
         raise ConfigurationError(f"tenants is a mapping, by_claim(...) or a function, not {policy!r}")

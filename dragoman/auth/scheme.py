@@ -1,12 +1,18 @@
 """Schemes, and alternatives of schemes that apply together: the `Authenticator` that agents are given."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dragoman.errors import A2AError, ConfigurationError, PermissionDeniedError, UnauthenticatedError, UnavailableError
 from dragoman.ports.auth import Credentials
 from dragoman.ports.call import Principal
-from dragoman.types.card import SecurityRequirement, SecurityScheme
+from dragoman.types.card import (
+    HTTPAuthSecurityScheme,
+    OAuth2SecurityScheme,
+    OpenIdConnectSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+)
 
 __all__ = ["Auth", "Scheme", "challenge", "denied", "unauthenticated"]
 
@@ -33,7 +39,7 @@ def unauthenticated(told: str) -> UnauthenticatedError:
 def denied(needs: Sequence[str], told: str) -> PermissionDeniedError:
     """The error with this challenge. The scopes are named: the card says them to everybody."""
     error = PermissionDeniedError(f"A scope is missing of: {' '.join(needs)}")
-    error.challenges = (told,)
+    error.challenges = (told,) if told else ()
     return error
 
 
@@ -82,7 +88,7 @@ class Scheme(Auth):
     that each call must have.
     """
 
-    def __init__(self, name: str, described: SecurityScheme, needs: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, described: SecurityScheme, needs: Iterable[str] = ()) -> None:
         if not name:
             raise ConfigurationError("a security scheme has a name")
         self.name = name
@@ -96,15 +102,57 @@ class Scheme(Auth):
     def alternatives(self) -> tuple[tuple["Scheme", ...], ...]:
         return ((self,),)
 
+    @property
+    def whole(self) -> "Scheme":
+        """The scheme of the card that this is: itself, or the one that it asks more of."""
+        return self
+
+    def needing(self, *scopes: str) -> "Scheme":
+        """The same scheme for callers who have these scopes too: what a skill may ask for."""
+        return _Needing(self, scopes)
+
     @abstractmethod
     async def known(self, credentials: Credentials) -> Principal:
         """Who calls, by this scheme alone; raises as `Authenticator.authenticate` does, with one challenge."""
 
 
+class _Needing(Scheme):
+    """A scheme whose callers need more."""
+
+    def __init__(self, scheme: Scheme, scopes: Sequence[str]) -> None:
+        if not scopes:
+            raise ConfigurationError(f"name the scopes that {scheme.name} is to need")
+        super().__init__(scheme.name, scheme.described, dict.fromkeys((*scheme.needs, *scopes)))
+        self._scheme = scheme
+        self._challenge = _lacking(scheme.described, self.needs)
+
+    @property
+    def whole(self) -> Scheme:
+        return self._scheme.whole
+
+    async def known(self, credentials: Credentials) -> Principal:
+        principal = await self._scheme.known(credentials)
+        if not principal.scopes.issuperset(self.needs):
+            raise denied(self.needs, self._challenge)
+        return principal
+
+
+def _lacking(described: SecurityScheme, needs: Sequence[str]) -> str:
+    """What callers of this scheme are told who lack a scope (RFC 6750 section 3.1); nothing where tokens have none."""
+    match described:
+        case OAuth2SecurityScheme() | OpenIdConnectSecurityScheme():
+            bearer = True
+        case HTTPAuthSecurityScheme():
+            bearer = described.scheme.lower() == "bearer"
+        case _:
+            bearer = False
+    return challenge("Bearer", error="insufficient_scope", scope=" ".join(needs)) if bearer else ""
+
+
 class _Combined(Auth):
     def __init__(self, alternatives: Sequence[tuple[Scheme, ...]]) -> None:
         self._alternatives = tuple(dict.fromkeys(alternatives))
-        schemes = self._each()
+        schemes = {scheme.whole for scheme in self._each()}
         if len({scheme.name for scheme in schemes}) < len(schemes):
             raise ConfigurationError("two security schemes have one name; give one of them another name=")
 

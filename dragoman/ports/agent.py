@@ -165,6 +165,12 @@ class AgentExecutor(Protocol):
         """
         ...
 
+    async def admit(self, skill: str, call: CallContext) -> None:
+        """Raises `A2AError` if this caller may send nothing to the skill. Asked of messages to tasks; of one that
+        begins a task, or is answered directly, `assign` has asked it.
+        """
+        ...
+
     def check(self, skill: str, message: Message) -> None:
         """Raises `A2AError` if this message cannot begin a turn of the skill."""
         ...

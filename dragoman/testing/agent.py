@@ -66,6 +66,9 @@ class ScriptedAgent:
         if self.refusal is not None:
             raise self.refusal
 
+    async def admit(self, skill: str, call: CallContext) -> None:
+        """Whoever the agent lets in may send."""
+
     def policy(self, skill: str) -> Policy:  # noqa: ARG002 -- as the port has it
         return self.policies
 

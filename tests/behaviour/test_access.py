@@ -4,15 +4,20 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, ConfigurationError, TaskContext
+from dragoman import Agent, ConfigurationError, Message, Part, TaskContext
 from dragoman.auth import ApiKey, OwnScheme, Principal, by_claim
 from dragoman.errors import DragomanError
+from dragoman.operations import SEND_MESSAGE
+from dragoman.types import Role
 from dragoman.types.card import HTTPAuthSecurityScheme
+from dragoman.types.requests import SendMessageRequest, ServiceParameters
 from tests.behaviour.agents import echo, obedient
+from tests.behaviour.callers import API_KEY, KEYS, keyed, schemes
 from tests.behaviour.cells import LISTS_SAY_LITTLE, NO_LISTS, NO_TENANTS, without
 from tests.behaviour.configs import PUSH, Configs
 from tests.behaviour.manifest import requirement
-from tests.behaviour.wire import Serve, message, refused
+from tests.behaviour.wire import Serve, Start, card_of, message, refused
+from tests.unit.auth.tokens import bearer
 
 CLAIMS: dict[str, dict[str, Any]] = {
     "alice": {"iss": "https://id.example", "org": "acme", "tenants": ["acme", "lab"]},
@@ -72,7 +77,10 @@ async def test_lists_hold_what_is_shared(serve: Serve, store: str) -> None:
 
 
 async def test_a_function_of_the_owner_says_who_shares(serve: Serve) -> None:
-    agent = echo(auth=ApiKey({"a.one": "a" * 16, "a.two": "b" * 16, "b": "c" * 16}), access=lambda who: who.id[:-4])
+    def house(caller: Principal) -> str:
+        return caller.id[:-4]
+
+    agent = echo(auth=ApiKey({"a.one": "a" * 16, "a.two": "b" * 16, "b": "c" * 16}), access=house)
     wire = await serve(agent)
     one, two, other = ({"x-api-key": key * 16} for key in "abc")
     task = await wire.send("hello", headers=one)
@@ -82,7 +90,10 @@ async def test_a_function_of_the_owner_says_who_shares(serve: Serve) -> None:
 
 
 async def test_nobody_becomes_a_group_by_taking_its_name(serve: Serve) -> None:
-    wire = await serve(echo(auth=named(), access=lambda who: "team" if who.id in {"alice", "amy"} else ""))
+    def team(caller: Principal) -> str:
+        return "team" if caller.id in {"alice", "amy"} else ""
+
+    wire = await serve(echo(auth=named(), access=team))
     task = await wire.send("hello", headers=ALICE)
     with refused("TASK_NOT_FOUND"):
         await wire.get(task["id"], headers=who("team"))
@@ -92,8 +103,10 @@ async def test_nobody_becomes_a_group_by_taking_its_name(serve: Serve) -> None:
 
 
 async def test_what_decides_with_no_name_lets_nobody_in(serve: Serve) -> None:
-    nothing: Any = {}.get
-    wire = await serve(echo(auth=named(), access=lambda who: nothing(who.id)))
+    def broken(_: Principal) -> Any:
+        return None
+
+    wire = await serve(echo(auth=named(), access=broken))
     with refused("INTERNAL_ERROR"):
         await wire.send("hello", headers=ALICE)
 
@@ -213,3 +226,117 @@ async def test_what_is_shared_is_deleted_by_its_group(serve: Serve, store: str) 
         await wire.get(task["id"], headers=AMY)
     with pytest.raises((ValueError, DragomanError)):
         await agent.delete(principal="alice", group="x")
+
+
+# What single skills ask for.
+
+
+def payments(**given: Any) -> tuple[Agent, list[str]]:
+    """Two skills, one of which asks for more, and direct answers that do; with what the handlers were given."""
+    bearer = schemes()["bearer"]
+    agent = Agent("Payments", store="memory", auth=bearer | ApiKey(KEYS), **given)
+    heard: list[str] = []
+
+    @agent.skill(auth=bearer.needing("pay"))
+    async def pay(task: TaskContext) -> str:
+        heard.append(task.text)
+        return f"{task.text} and {await task.ask('How much?')}"
+
+    @agent.skill
+    async def look(task: TaskContext) -> str:
+        return task.text
+
+    @agent.skill(auth=bearer.needing("pay") & ApiKey(KEYS, header="X-Teller", name="teller"))
+    async def quote(text: str) -> Message:
+        heard.append(text)
+        return Message(message_id="m", role=Role.AGENT, parts=(Part(text=text),))
+
+    @agent.router
+    async def chosen(text: str) -> str:
+        return text.split(maxsplit=1)[0]
+
+    return agent, heard
+
+
+PAYER, LOOKER = bearer(scope="call pay"), bearer()
+LACKING = 'Bearer error="insufficient_scope", scope="call pay"'
+
+
+@requirement("R-7.5-01", "R-3.3.2-06", "R-3.3.2-07")
+@pytest.mark.parametrize("operation", ["SendMessage", "SendStreamingMessage"])
+async def test_a_skill_asks_for_more_than_its_agent_before_anything_is_stored(serve: Serve, operation: str) -> None:
+    agent, heard = payments()
+    wire = await serve(agent)
+    said = message("pay up")
+    with refused("PERMISSION_DENIED") as caught:
+        await wire.call(operation, {"message": said}, headers=LOOKER)
+    assert caught.value.text == "A scope is missing of: call pay"
+    assert caught.value.reply.headers["www-authenticate"] == LACKING
+    with refused("UNAUTHENTICATED") as caught:
+        await wire.call(operation, {"message": said}, headers=keyed("alice"))
+    assert caught.value.reply.headers["www-authenticate"].startswith("Bearer")
+    assert heard == []
+    assert (await wire.send("look here", headers=LOOKER))["status"]["state"] == "TASK_STATE_COMPLETED"
+    task = await wire.send(said, headers=PAYER)
+    assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+    for caller, reason in ((LOOKER, "PERMISSION_DENIED"), (keyed("alice"), "TASK_NOT_FOUND")):
+        with refused(reason):
+            await wire.call(operation, {"message": message("a lot", taskId=task["id"])}, headers=caller)
+    assert await wire.get(task["id"], headers=LOOKER) == task
+    done = await wire.send(message("a lot", taskId=task["id"]), headers=PAYER)
+    assert done["artifacts"][0]["parts"] == [{"text": "pay up and a lot"}]
+
+
+@requirement("R-7.5-01")
+async def test_a_direct_answer_asks_for_all_schemes_of_an_alternative(serve: Serve) -> None:
+    agent, heard = payments()
+    wire = await serve(agent)
+    asked = {"message": message("quote me")}
+    teller = {"x-teller": KEYS["bob"]}
+    for lacking, reason, told in (
+        (PAYER, "UNAUTHENTICATED", API_KEY.format("header", "X-Teller")),
+        (LOOKER | teller, "PERMISSION_DENIED", LACKING),
+        (keyed("alice") | teller, "UNAUTHENTICATED", "Bearer"),
+    ):
+        with refused(reason) as caught:
+            await wire.call("SendMessage", asked, headers=lacking)
+        assert caught.value.reply.headers["www-authenticate"].startswith(told)
+    assert heard == []
+    answered = await wire.call("SendMessage", asked, headers=PAYER | teller)
+    assert answered["message"]["parts"] == [{"text": "quote me"}]
+
+
+@requirement("R-7.5-01")
+async def test_the_owners_own_calls_are_asked_for_nothing(serve: Serve) -> None:
+    agent, heard = payments()
+    await serve(agent)
+    async with agent.local() as calls:
+        request = SendMessageRequest(message=Message(message_id="m", role=Role.USER, parts=(Part(text="pay up"),)))
+        await calls.call(SEND_MESSAGE, request, ServiceParameters())
+    assert heard == ["pay up"]
+
+
+@requirement("R-4.5-01", "R-7.5-01")
+async def test_the_card_says_what_skills_ask_for_in_the_shape_of_both_lines(started: Start) -> None:
+    agent, _ = payments()
+    card = await card_of(await started(agent.asgi()))
+    assert set(card["securitySchemes"]) == {"bearer", "apiKey", "teller"}
+    assert card["securityRequirements"] == [{"schemes": {"bearer": {"list": ["call"]}}}, {"schemes": {"apiKey": {}}}]
+    pay, look, quote = card["skills"]
+    assert pay["securityRequirements"] == [{"schemes": {"bearer": {"list": ["call", "pay"]}}}]
+    assert pay["security"] == [{"bearer": ["call", "pay"]}]
+    assert "securityRequirements" not in look
+    assert quote["security"] == [{"bearer": ["call", "pay"], "teller": []}]
+
+
+def test_a_skill_cannot_ask_for_what_the_card_cannot_say() -> None:
+    with pytest.raises(ConfigurationError, match="auth= too"):
+        Agent("Open").skill(auth=named())(_nothing)
+    with pytest.raises(ConfigurationError, match="another one"):
+        Agent("Two", auth=ApiKey(KEYS)).skill(auth=ApiKey(KEYS, header="X-Other"))(_nothing)
+    with pytest.raises(ConfigurationError, match="scopes"):
+        named().needing()
+
+
+async def _nothing() -> str:
+    return ""
