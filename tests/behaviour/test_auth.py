@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dragoman import Agent, TaskContext
 from dragoman.auth import ApiKey, Basic, Bearer, OwnScheme, Principal
 from dragoman.dialects.base import HttpRequest
 from dragoman.hosts.run import Serving
@@ -13,8 +14,10 @@ from dragoman.types.card import HTTPAuthSecurityScheme
 from tests.behaviour.agents import echo, obedient
 from tests.behaviour.callers import ATTEMPTS, PASSWORDS, SECRETS, Attempt, basic, keyed, schemes
 from tests.behaviour.cells import NO_LISTS, OVER_GRPC, OVER_HTTP, Cell, only
+from tests.behaviour.issued import HOWS, KINDS, Issued
 from tests.behaviour.manifest import requirement
-from tests.behaviour.wire import ROUTES, Serve, Start, card_of, message, refused
+from tests.behaviour.wire import ROUTES, Serve, Start, Wire, card_of, message, refused
+from tests.idp.process import IdentityProvider
 from tests.unit.auth.tokens import AUDIENCE, ISSUER, JWKS, bearer
 
 PARAMS: dict[str, dict[str, Any]] = {
@@ -35,21 +38,61 @@ PARAMS: dict[str, dict[str, Any]] = {
 async def test_who_is_let_in_and_what_the_others_are_told(
     serve: Serve, cell: Cell, attempt: Attempt, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
-    wire = await serve(echo(auth=schemes()[attempt.scheme]))
+    heard: list[str] = []
+    wire = await serve(hearing(heard, schemes()[attempt.scheme]))
+    reason = "UNAUTHENTICATED" if attempt.query and cell in OVER_GRPC else attempt.reason
     how = {"headers": attempt.headers, "query": attempt.query}
-    if attempt.query and cell in OVER_GRPC:
-        with refused("UNAUTHENTICATED"):
-            await wire.send("hello", **how)
-    elif not attempt.reason:
+    await held_to(wire, how, (reason, attempt.challenge), heard, caplog)
+
+
+@pytest.fixture(scope="session")
+def issued(idp: IdentityProvider) -> Issued:
+    return Issued(idp)
+
+
+@requirement("R-7.4-01", "R-7.4-02", "R-7.4-03", "R-13.3-02", "R-14.1-05")
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("kind", KINDS)
+async def test_who_is_let_in_with_tokens_of_a_provider_and_what_the_others_are_told(
+    serve: Serve, issued: Issued, kind: str, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[str] = []
+    wire = await serve(hearing(heard, issued.scheme(kind)))
+    await held_to(wire, {"headers": issued.headers(kind, how)}, HOWS[how], heard, caplog)
+
+
+def hearing(heard: list[str], auth: Any) -> Agent:
+    """An agent that tells what it has heard."""
+    agent = Agent("Hearing", "Listens.", auth=auth)
+
+    @agent.skill(tags=["demo"])
+    async def listen(task: TaskContext) -> str:
+        """Listen."""
+        heard.append(task.text)
+        return task.text
+
+    return agent
+
+
+async def held_to(
+    wire: Wire, how: dict[str, Any], refusal: tuple[str, str], heard: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Sends a message so, and sees that it is refused for this reason with this challenge, before anything has run; or
+    that it is not, if there is no reason. No secret is told, nor logged.
+    """
+    caplog.set_level(logging.DEBUG)
+    reason, challenge = refusal
+    secrets = [*SECRETS, *how["headers"].values()]
+    if not reason:
         assert (await wire.send("hello", **how))["status"]["state"] == "TASK_STATE_COMPLETED"
     else:
-        with refused(attempt.reason) as caught:
+        with refused(reason) as caught:
             await wire.send("hello", **how)
-        assert caught.value.reply.headers["www-authenticate"] == attempt.challenge
-        assert ("call" in caught.value.text) == (attempt.reason == "PERMISSION_DENIED")
-        assert [secret for secret in SECRETS if secret in caught.value.told] == []
-    assert [secret for secret in SECRETS if secret in caplog.text] == []
+        assert caught.value.reply.headers["www-authenticate"] == challenge
+        assert ("call" in caught.value.text) == (reason == "PERMISSION_DENIED")
+        assert [secret for secret in secrets if secret in caught.value.told] == []
+    assert heard == ([] if reason else ["hello"])
+    assert [secret for secret in secrets if secret in caplog.text] == []
 
 
 @requirement("R-7.4-01", "R-13.1-02", "R-13.3-01", "R-13.3-06", "R-14.3-05")
