@@ -1,7 +1,7 @@
 """Who shares with whom, and who may name which tenant, as the owner of an agent says it."""
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Collection
+from typing import Any
 
 import msgspec
 
@@ -37,9 +37,12 @@ class ByClaim:
 
     def tenants(self, principal: Principal) -> frozenset[str]:
         """The tenants that the claim lists, or the one that it says."""
-        value: Any = principal.claims.get(self._name)
-        listed = cast("list[Any]", value) if isinstance(value, list) else [value]
-        return frozenset([one for one in listed if isinstance(one, str) and one])
+        value = principal.claims.get(self._name)
+        try:
+            listed = msgspec.convert([value] if isinstance(value, str) else value, frozenset[str])
+        except msgspec.ValidationError:
+            return frozenset()
+        return listed - {""}
 
 
 def by_claim(name: str) -> ByClaim:
@@ -91,13 +94,13 @@ def _tenants(policy: TenantPolicy | None) -> Callable[[Principal], frozenset[str
         return None
     if isinstance(policy, ByClaim):
         return policy.tenants
-    if isinstance(policy, Mapping):
-        named = cast("Mapping[str, Collection[str] | str]", policy)
-        table = {name: _names(told) for name, told in named.items()}
-        return lambda principal: table.get(principal.id, frozenset())
-    if not callable(policy):
-        raise ConfigurationError(f"tenants is a mapping, by_claim(...) or a function, not {policy!r}")
-    return lambda principal: _names(policy(principal))
+    if callable(policy):
+        return lambda principal: _names(policy(principal))
+    try:
+        table = {name: _names(told) for name, told in policy.items()}
+    except AttributeError:
+        raise ConfigurationError(f"tenants is a mapping, by_claim(...) or a function, not {policy!r}") from None
+    return lambda principal: table.get(principal.id, frozenset())
 
 
 def _names(told: Collection[str] | str) -> frozenset[str]:
