@@ -16,6 +16,7 @@ from dragoman.auth import (
     OAuth2,
     OpenIdConnect,
 )
+from dragoman.types.card import OAuthFlow
 from tests.behaviour.agents import echo
 from tests.behaviour.cells import FINAL_JSON, only
 from tests.behaviour.issued import SCOPES, Issued
@@ -144,7 +145,7 @@ async def test_any_of_several_providers_lets_in_and_none_is_shown_anothers_token
 async def test_the_card_describes_the_flow_in_the_shape_of_both_lines(
     started: Start, idp: IdentityProvider, flow: str
 ) -> None:
-    flows = {
+    flows: dict[str, OAuthFlow] = {
         "authorizationCode": AuthorizationCodeOAuthFlow(
             authorization_url=idp.authorization_url, token_url=idp.token_url, scopes=SCOPES, pkce_required=True
         ),
