@@ -13,6 +13,7 @@ import msgspec
 import pybase64
 
 from dragoman.client.channel import ChannelOptions
+from dragoman.client.network import Guard
 from dragoman.client.trust import Certificate, trusted
 from dragoman.errors import ConfigurationError, ConnectFailed, TransportError
 
@@ -77,12 +78,14 @@ class Dialer:
         verify: bool | ssl.SSLContext,
         certificate: Certificate | None = None,
         secure: bool,
+        guard: Guard | None = None,
     ) -> None:
         self._url = url
         self._options = options
         self._verify = verify
         self._certificate = certificate
         self._secure = secure
+        self._guard = guard
         self._line: _Line | None = None
         self._replaced: set[_Line] = set()
         self._dialing: asyncio.Task[_Line] | None = None
@@ -180,17 +183,37 @@ class Dialer:
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.enable_http_proxy", 0),
         ]
+        place = endpoint.address
+        if self._guard is not None:
+            place = await self._admitted(self._guard, endpoint)
+            options.append(("grpc.default_authority", endpoint.address))
+            if endpoint.tls:
+                options.append(("grpc.ssl_target_name_override", endpoint.host))
         if not endpoint.tls:
-            return grpc.aio.insecure_channel(endpoint.address, options)
+            return grpc.aio.insecure_channel(place, options)
         trust = await trusted(endpoint.host, endpoint.port, self._verify, self._certificate)
         if trust.name is not None:
             options.append(("grpc.ssl_target_name_override", trust.name))
         chain, key = (None, None) if self._certificate is None else self._certificate.pem()
         credentials = grpc.ssl_channel_credentials(trust.roots, key, chain)
-        return grpc.aio.secure_channel(endpoint.address, credentials, options)
+        return grpc.aio.secure_channel(place, credentials, options)
+
+    async def _admitted(self, guard: Guard, endpoint: Endpoint) -> str:
+        """The addresses that are called, in the form in which gRPC takes them and looks up no name."""
+        if endpoint.tls and (self._verify is False or _verifies_nothing(self._verify)):
+            raise ConnectFailed("gRPC looks at a certificate before it trusts it, which no guard allows; verify it")
+        scheme = "https" if endpoint.tls else "http"
+        found = await guard.addresses(guard.target(f"{scheme}://{endpoint.address}/"))
+        first = ":" in found[0]
+        same = [Endpoint(each, endpoint.port, endpoint.tls).address for each in found if (":" in each) is first]
+        return f"{'ipv6' if first else 'ipv4'}:{','.join(same)}"
 
     def _gone(self) -> TransportError:
         return TransportError(f"The channel to {self._url} is closed")
+
+
+def _verifies_nothing(verify: bool | ssl.SSLContext) -> bool:
+    return isinstance(verify, ssl.SSLContext) and verify.verify_mode is ssl.CERT_NONE
 
 
 def endpoint_of(url: str, *, secure: bool) -> Endpoint:

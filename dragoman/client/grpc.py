@@ -18,6 +18,7 @@ from dragoman.client.dialing import Dialer, grpcio, metadata_of
 from dragoman.client.login.challenges import challenges_in
 from dragoman.client.login.placing import Carried
 from dragoman.client.login.presenter import answered, streamed
+from dragoman.client.network import Guard
 from dragoman.client.trust import Certificate
 from dragoman.dialects.base import Dialect, HttpReply, HttpRequest, Target
 from dragoman.errors import (
@@ -48,6 +49,7 @@ def open_grpc(
     verify: bool | ssl.SSLContext = True,
     certificate: Certificate | None = None,
     secure: bool = True,
+    guard: Guard | None = None,
 ) -> Channel:
     """The channel to a gRPC interface. Nothing is sent, and no connection made, before the first call.
 
@@ -62,11 +64,12 @@ def open_grpc(
             that it verifies nothing, but no certificate of the client's own: gRPC cannot read that.
         certificate: the client's own, with its key.
         secure: TLS for an URL without a scheme; whether the card came by `https`.
+        guard: says what may be called.
 
     Raises:
         ConfigurationError: gRPC is not installed, or one of the options' headers cannot be sent over gRPC.
     """
-    dialer = Dialer(interface.url, options, verify=verify, certificate=certificate, secure=secure)
+    dialer = Dialer(interface.url, options, verify=verify, certificate=certificate, secure=secure, guard=guard)
     return GrpcChannel(interface, dialect, options, dialer)
 
 

@@ -10,6 +10,7 @@ from dragoman.client.discovery import GRPC, minor
 from dragoman.client.http import HttpChannel
 from dragoman.client.link import declares_reliable
 from dragoman.client.login.identity import Identity
+from dragoman.client.network import Guard
 from dragoman.client.transport import AiohttpTransport, HttpTransport
 from dragoman.client.trust import Certificate, context_of
 from dragoman.dialects.base import Dialect
@@ -35,6 +36,7 @@ class Opener:
         http: the caller's own transport.
         verify: as `connect` takes it.
         certificate: the client's own; interfaces at other origins than the agent's never see it.
+        guard: says what may be called; over everything but the caller's own transport and channels.
         custom: makers of channels for custom bindings.
         secure: whether an interface is under TLS that does not say so itself.
 
@@ -50,6 +52,7 @@ class Opener:
         http: HttpTransport | None,
         verify: bool | ssl.SSLContext,
         certificate: Certificate | None,
+        guard: Guard | None = None,
         custom: Mapping[str, ChannelFactory],
         secure: Callable[[AgentCard, AgentInterface], bool],
     ) -> None:
@@ -57,6 +60,7 @@ class Opener:
         self._options = options
         self._verify = verify
         self._certificate = certificate
+        self._guard = guard
         self._custom = custom
         self._secure = secure
         self._own: list[HttpTransport] = []
@@ -85,18 +89,31 @@ class Opener:
 
             certificate = self._certificate if is_home else None
             secure = self._secure(card, interface)
-            return open_grpc(interface, dialect, options, verify=self._verify, certificate=certificate, secure=secure)
+            return open_grpc(
+                interface,
+                dialect,
+                options,
+                verify=self._verify,
+                certificate=certificate,
+                secure=secure,
+                guard=self._guard,
+            )
         elsewhere = None if is_home else self._elsewhere
         return HttpChannel(interface, dialect, elsewhere or self.transport, options)
 
     async def aclose(self) -> None:
         for transport in self._own:
             await transport.aclose()
+        if self._guard is not None:
+            self._guard.close()
 
     def _made(self, verify: bool | ssl.SSLContext) -> HttpTransport:
         options = self._options
         made = AiohttpTransport(
-            connect_timeout=options.connect_timeout, idle_timeout=options.idle_timeout, verify=verify
+            connect_timeout=options.connect_timeout,
+            idle_timeout=options.idle_timeout,
+            verify=verify,
+            guard=self._guard,
         )
         self._own.append(made)
         return made

@@ -10,9 +10,12 @@ from urllib.parse import urljoin
 
 from dragoman.client.login.origins import origin_of
 from dragoman.errors import ConnectFailed, ReplyMalformed, TimedOut, TransportError
+from dragoman.ports.webhook import AddressRefused, Undelivered
 
 if TYPE_CHECKING:
     import aiohttp
+
+    from dragoman.client.network import Guard
 
 __all__ = ["AiohttpTransport", "HttpResponse", "HttpTransport", "following", "read"]
 
@@ -61,11 +64,20 @@ class HttpTransport(Protocol):
 
 
 class AiohttpTransport:
-    """HTTP/1.1 over aiohttp: connect and idle time-outs in seconds, none on the whole; TLS verified by default."""
+    """HTTP/1.1 over aiohttp: connect and idle time-outs in seconds, none on the whole; TLS verified by default.
+
+    With a `guard` it calls what that admits and nothing else, and hears of no proxies.
+    """
 
     def __init__(
-        self, *, connect_timeout: float = 10.0, idle_timeout: float = 300.0, verify: bool | ssl.SSLContext = True
+        self,
+        *,
+        connect_timeout: float = 10.0,
+        idle_timeout: float = 300.0,
+        verify: bool | ssl.SSLContext = True,
+        guard: "Guard | None" = None,
     ) -> None:
+        self.guard = guard
         self._connect_timeout = connect_timeout
         self._idle_timeout = idle_timeout
         self._verify = verify
@@ -76,9 +88,7 @@ class AiohttpTransport:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> AsyncGenerator[HttpResponse, None]:
         with _translated(url):
-            response = await self._opened().request(
-                method, url, headers=headers, data=_sendable(body), allow_redirects=False
-            )
+            response = await self._sent(method, url, headers, body)
         try:
             yield _Response(response)
         finally:
@@ -88,6 +98,22 @@ class AiohttpTransport:
     async def aclose(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+    async def _sent(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> "aiohttp.ClientResponse":
+        if self.guard is None:
+            return await self._opened().request(
+                method, url, headers=headers, data=_sendable(body), allow_redirects=False
+            )
+        target = self.guard.target(url)
+        session = self._opened()
+        from dragoman.outbound.guard import bound_for, url_of
+
+        token = bound_for.set(target)
+        try:
+            place = url_of(target)
+            return await session.request(method, place, headers=headers, data=_sendable(body), allow_redirects=False)
+        finally:
+            bound_for.reset(token)
 
     def _opened(self) -> "aiohttp.ClientSession":
         import aiohttp
@@ -100,12 +126,21 @@ class AiohttpTransport:
                 sock_read=self._idle_timeout,
             )
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=self._verify, limit=0, keepalive_timeout=KEEP_ALIVE),
+                connector=self._connector(),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=timeout,
                 headers={"user-agent": "dragoman"},
             )
         return self._session
+
+    def _connector(self) -> "aiohttp.TCPConnector":
+        import aiohttp
+
+        if self.guard is None:
+            return aiohttp.TCPConnector(ssl=self._verify, limit=0, keepalive_timeout=KEEP_ALIVE)
+        from dragoman.outbound.guard import GuardedConnector
+
+        return GuardedConnector(self.guard.policy, self.guard.resolver, self._verify)
 
 
 def _sendable(body: bytes) -> bytes | BytesIO | None:
@@ -137,6 +172,8 @@ def _translated(url: str) -> Generator[None, None, None]:
     shown, _, query = url.partition("?")
     try:
         yield
+    except (AddressRefused, Undelivered) as error:
+        raise ConnectFailed(f"No connection to {shown}: {error}") from error
     except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
         raise ConnectFailed(f"No connection to {shown}: {_without(query, error)}") from _unless(query, error)
     except TimeoutError as error:
