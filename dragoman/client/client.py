@@ -19,6 +19,7 @@ from dragoman.client.content import (
     WaitOptions,
     request_of,
 )
+from dragoman.client.extending import ClientExtensions
 from dragoman.client.follow import Events, Way, followed, settled, timely
 from dragoman.client.leaving import Attendance, Farewells
 from dragoman.client.link import Link
@@ -63,8 +64,9 @@ class Client(Operations):
         poll_interval: float = 0.5,
         patience: float = 300.0,
         on_auth_required: OnAuthRequired | None = None,
+        extensions: ClientExtensions | None = None,
     ) -> None:
-        super().__init__(link)
+        super().__init__(link, extensions)
         self.on_auth_required = on_auth_required
         """Gives what a task waits for that waits for an authorization; see `connect`."""
         self._poll_interval = poll_interval
@@ -109,7 +111,7 @@ class Client(Operations):
         """
         since = asyncio.get_running_loop().time()
         view = TaskView()
-        request = request_of(content, options)
+        request = await self._sent(SEND_MESSAGE, request_of(content, options))
         await settled(view, self._follow(view, options, request))
         if view.message is not None:
             return view.message.text
@@ -133,7 +135,8 @@ class Client(Operations):
         artifacts. Raises as `ask` does when the outcome cannot be waited for.
         """
         view = TaskView(whole=False)
-        async with aclosing(self._follow(view, options, request_of(content, options))) as events:
+        request = await self._sent(SEND_STREAMING_MESSAGE, request_of(content, options))
+        async with aclosing(self._follow(view, options, request)) as events:
             async for event in events:
                 yield event
 
@@ -146,7 +149,7 @@ class Client(Operations):
             PushNotificationNotSupportedError: a webhook is asked for, and the agent does not push; nothing was sent.
         """
         webhook = options.get("webhook")
-        request = request_of(content, options, return_immediately=True)
+        request = await self._sent(SEND_MESSAGE, request_of(content, options, return_immediately=True))
         if webhook is None:
             return await self._started(request, options)
         await self._check(CREATE_PUSH_CONFIG)
@@ -226,7 +229,7 @@ class Client(Operations):
 
     async def _way(self) -> Way:
         return Way(
-            channel=await self._link.channel(),
+            channel=await self._channel(),
             streaming=await self._offers("streaming"),
             repeatable=await self._link.repeatable(),
             interval=self._poll_interval,

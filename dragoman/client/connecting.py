@@ -11,6 +11,7 @@ from dragoman.client.authorizing import OnAuthRequired
 from dragoman.client.channel import ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
 from dragoman.client.discovery import PREFERRED, CardCache, CardSource, at_hand, candidates, locate, minor, secure
+from dragoman.client.extending import ClientExtensions
 from dragoman.client.link import LocalLink, RemoteLink
 from dragoman.client.local import InProcess
 from dragoman.client.login.identity import Identity
@@ -20,6 +21,7 @@ from dragoman.client.route import Route
 from dragoman.client.signatures import CardDocument, CardJudge, CardSignatures
 from dragoman.client.transport import HttpTransport
 from dragoman.client.trust import Certificate, CertificateFiles
+from dragoman.extensions.extension import Extension
 from dragoman.types.card import AgentCard
 from dragoman.types.requests import ServiceParameters
 
@@ -37,7 +39,7 @@ def connect(
     *,
     versions: Sequence[str] | None = None,
     bindings: Sequence[str] | None = None,
-    extensions: Sequence[str] = (),
+    extensions: Sequence[str | Extension] = (),
     headers: Mapping[str, str] | None = None,
     connect_timeout: float = 10.0,
     idle_timeout: float = 300.0,
@@ -62,8 +64,9 @@ def connect(
             Dragoman speaks. 1.0 is preferred. Where the agent has none of them the first call fails: no other is used.
         bindings: the only bindings to use, best first; by default all that Dragoman speaks, in the card's order.
             Without the extra `grpc` that binding is passed over, as long as there is another.
-        extensions: URIs of extensions, named in every request. Where the card declares our own, by which streams go on
-            by number and messages can be sent again, it is named as well.
+        extensions: extensions, or URIs of some, named in every request. Where the card declares one that does something
+            (`dragoman.extensions`), it sees what is sent and what comes. Where the card declares our own, by which
+            streams go on by number and messages can be sent again, it is named as well.
         headers: sent with every request, the card's included; secret ones to where credentials may go (below) alone.
         auth: what makes the caller known where the card asks for that: a secret for an agent that asks for one; by the
             names of its schemes a secret each; a function of the `Need`; a `Login`, as `Environment()` or `OAuth(...)`;
@@ -93,10 +96,16 @@ def connect(
         card_keys: the keys that signatures are verified with; without them none can be.
     """
     named = {name.lower(): value for name, value in (headers or {}).items()}
+    extending = ClientExtensions(extensions)
+    client = partial(
+        Client,
+        poll_interval=poll_interval,
+        patience=idle_timeout,
+        on_auth_required=on_auth_required,
+        extensions=extending,
+    )
     if isinstance(agent, InProcess):
-        parameters = ServiceParameters(version="1.0", extensions=tuple(extensions))
-        local = LocalLink(agent, parameters)
-        return Client(local, poll_interval=poll_interval, patience=idle_timeout, on_auth_required=on_auth_required)
+        return client(LocalLink(agent, ServiceParameters(version="1.0", extensions=extending.uris)))
     place = _place(agent)
     under_tls = partial(secure, reference=agent)
     identity = Identity(
@@ -108,7 +117,7 @@ def connect(
         secure=under_tls,
     )
     options = ChannelOptions(
-        extensions=tuple(extensions), headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout
+        extensions=extending.uris, headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout
     )
     custom = channels or {}
     own = None if certificate is None else Certificate.of(certificate)
@@ -124,7 +133,7 @@ def connect(
     kept = cards or CardCache()
     source = _given(place) if isinstance(place, AgentCard) else CardSource(place, opener.transport, kept, asking).card
     link = RemoteLink(source, plan, (identity, opener), partial(CardJudge, card_signatures, card_keys))
-    return Client(link, poll_interval=poll_interval, patience=idle_timeout, on_auth_required=on_auth_required)
+    return client(link)
 
 
 def _place(agent: str | os.PathLike[str] | AgentCard) -> AgentCard | Path | tuple[str, ...]:

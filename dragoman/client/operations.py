@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
+from dragoman.client.channel import Channel
+from dragoman.client.extending import ClientExtensions, ExtendedChannel, sent
 from dragoman.client.link import CARD_TOLERANCE, Link
 from dragoman.errors import A2AError, PushNotificationNotSupportedError, UnsupportedOperationError
 from dragoman.operations import (
@@ -51,17 +53,21 @@ _LACKING: dict[str, type[A2AError]] = {
 class Operations:
     """What an agent is asked for. Operations that its card does not offer are refused without a request."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, extensions: ClientExtensions | None = None) -> None:
         self._link = link
+        self._extensions = extensions or ClientExtensions()
         self._extended: AgentCard | None = None
         """The card for this caller, once that was fetched."""
 
     async def send_message(self, request: SendMessageRequest) -> Task | Message:
-        answer: Task | Message = await self._call(SEND_MESSAGE, request)
+        answer: Task | Message = await self._call(SEND_MESSAGE, await self._sent(SEND_MESSAGE, request))
         return answer
 
-    def send_streaming_message(self, request: SendMessageRequest) -> AsyncGenerator[StreamEvent, None]:
-        return self._stream(SEND_STREAMING_MESSAGE, request)
+    async def send_streaming_message(self, request: SendMessageRequest) -> AsyncGenerator[StreamEvent, None]:
+        request = await self._sent(SEND_STREAMING_MESSAGE, request)
+        async with aclosing(self._stream(SEND_STREAMING_MESSAGE, request)) as events:
+            async for event in events:
+                yield event
 
     async def get_task(self, request: GetTaskRequest) -> Task:
         task: Task = await self._call(GET_TASK, request)
@@ -107,13 +113,28 @@ class Operations:
 
     async def _call(self, operation: Operation, request: Any) -> Any:
         await self._check(operation)
-        return await (await self._link.channel()).call(operation, request)
+        return await (await self._channel()).call(operation, request)
 
     async def _stream(self, operation: Operation, request: Any) -> AsyncGenerator[StreamEvent, None]:
         await self._check(operation)
-        async with aclosing((await self._link.channel()).stream(operation, request)) as events:
+        async with aclosing((await self._channel()).stream(operation, request)) as events:
             async for event in events:
                 yield event
+
+    async def _sent(self, operation: Operation, request: SendMessageRequest) -> SendMessageRequest:
+        """The message as the extensions have it, once for as often as it may have to be sent."""
+        if not self._extensions:
+            return request
+        return await sent(self._extensions.declared(await self._card()), operation, request)
+
+    async def _channel(self) -> Channel:
+        channel = await self._link.channel()
+        if not self._extensions:
+            return channel
+        return ExtendedChannel(channel, self._extensions.declared(await self._card()))
+
+    async def _card(self) -> AgentCard:
+        return self._extended or await self._link.card(CARD_TOLERANCE)
 
     async def _check(self, operation: Operation) -> None:
         need = operation.needs
@@ -121,5 +142,4 @@ class Operations:
             raise _LACKING[need](f"The agent's card does not declare what {operation.name} needs")
 
     async def _offers(self, capability: str) -> bool:
-        card = self._extended or await self._link.card(CARD_TOLERANCE)
-        return bool(getattr(card.capabilities, capability))
+        return bool(getattr((await self._card()).capabilities, capability))
