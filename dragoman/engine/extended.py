@@ -12,7 +12,8 @@ from dragoman.operations import Operation
 from dragoman.ports.call import CallContext
 from dragoman.ports.extensions import CallHooks
 from dragoman.types.card import AgentCapabilities
-from dragoman.types.reliable import extended
+from dragoman.types.events import StreamEvent
+from dragoman.types.reliable import renumbered, unnumbered
 
 __all__ = ["ExtendedFeed", "extended_call", "in_force"]
 
@@ -32,10 +33,14 @@ class ExtendedFeed:
         return self
 
     async def __anext__(self) -> Batch:
-        return [(seq, await extended(event, self._hooks.event)) for seq, event in await anext(self._feed)]
+        return [(seq, await self._shown(event)) for seq, event in await anext(self._feed)]
 
     def close(self) -> None:
         self._feed.close()
+
+    async def _shown(self, event: StreamEvent) -> StreamEvent:
+        shown: StreamEvent = renumbered(await self._hooks.event(unnumbered(event)), event)
+        return shown
 
 
 def in_force(

@@ -5,14 +5,14 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
-from dragoman.errors import A2AError, ConfigurationError, InternalError
+from dragoman.errors import ConfigurationError
 from dragoman.extensions.extension import Emitted, ExtendedCall, Extension
 from dragoman.operations import Operation
 from dragoman.ports.call import CallContext
 from dragoman.types.content import Message
 from dragoman.types.events import StreamEvent, TaskStatusUpdateEvent, TaskUpdate
 
-__all__ = ["AgentExtensions", "check_uris", "passed"]
+__all__ = ["ActivatedHooks", "AgentExtensions", "check_uris", "passed"]
 
 log = logging.getLogger("dragoman.extensions")
 
@@ -83,23 +83,14 @@ class ActivatedHooks:
         self._events = [one.on_event for one in outwards if _writes(one, "on_event")]
 
     async def request(self, request: Any) -> Any:
-        return await self._passed(self._requests, request)
+        return await passed(self._requests, request, self._call)
 
     async def response(self, result: Any) -> Any:
         # What a deletion answers is nothing.
-        return None if result is None else await self._passed(self._responses, result)
+        return None if result is None else await passed(self._responses, result, self._call)
 
     async def event(self, event: StreamEvent) -> StreamEvent:
-        return await self._passed(self._events, event)
-
-    async def _passed(self, hooks: Sequence[Hook], value: Value) -> Value:
-        try:
-            return await passed(hooks, value, self._call)
-        except A2AError:
-            raise
-        except Exception as error:
-            log.exception("an extension failed in a call of %s", self._call.operation)
-            raise InternalError from error
+        return await passed(self._events, event, self._call)
 
 
 def _writes(extension: Extension, hook: str) -> bool:

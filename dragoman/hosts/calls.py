@@ -95,7 +95,7 @@ class Calls:
             public = self.public(error)
             self._account.failed(public, context, peer, call)
             reply = dialect.encode_error(public, call.reply_to)
-            reply.headers.update(fields_of(public))
+            reply.headers.update(fields_of(public) | self._named(dialect, call))
             return reply
         self._account.allowed(context, peer, call, result)
         return answer
@@ -104,9 +104,7 @@ class Calls:
         self, dialect: Dialect, call: Call, context: CallContext, peer: Peer
     ) -> tuple[HttpReply | Stream, Any]:
         """The answer, and what it says."""
-        requested = call.parameters.extensions
-        extensions = self._activated(requested) if requested else ()
-        named = {extensions_header(dialect.version): ", ".join(extensions)} if extensions else {}
+        named = self._named(dialect, call)
         await self._first()
         if call.operation.streams:
             stream = await self._opened(dialect, call, context, peer, named)
@@ -116,6 +114,12 @@ class Calls:
         if named:
             reply.headers.update(named)
         return reply, result
+
+    def _named(self, dialect: Dialect, call: Call) -> dict[str, str]:
+        """How an answer lists the extensions that are in force for the call, if any are."""
+        requested = call.parameters.extensions
+        extensions = self._activated(requested) if requested else ()
+        return {extensions_header(dialect.version): ", ".join(extensions)} if extensions else {}
 
     async def _opened(
         self, dialect: Dialect, call: Call, context: CallContext, peer: Peer, named: dict[str, str]

@@ -17,8 +17,7 @@ Said = TypeVar("Said", bound=Message | TaskUpdate)
 class CallHooks(Protocol):
     """What the extensions in force make of one call. What they give is of the type that they were given.
 
-    Raises:
-        A2AError: of each method: the call is refused. What is wrong with an extension itself is an `InternalError`.
+    Each method may refuse the call by raising an `A2AError`; anything else that it raises is a defect.
     """
 
     async def request(self, request: Any) -> Any:

@@ -3,7 +3,6 @@
 What it is in full is in `docs/reliable.md`.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from dragoman.types.events import StreamEvent, TaskUpdate
 from dragoman.types.task import Task
 
-__all__ = ["RELIABLE", "extended", "number_of", "numbered", "unnumbered"]
+__all__ = ["RELIABLE", "number_of", "numbered", "renumbered", "unnumbered"]
 
 RELIABLE = "https://dragoman.dev/extensions/reliable/v1"
 """What cards declare and callers name."""
@@ -33,11 +32,10 @@ def unnumbered(event: Any) -> Any:
     return msgspec.structs.replace(event, metadata=others or None)
 
 
-async def extended(event: Any, hooks: Callable[[Any], Awaitable[Any]]) -> Any:
-    """The event as these make it, without seeing its number; it keeps it if it has one."""
-    number = number_of(event)
-    made = await hooks(event if number is None else unnumbered(event))
-    return made if number is None else numbered(made, number)
+def renumbered(event: Any, before: StreamEvent) -> Any:
+    """The event with the number of the one that it was made of, if that had one."""
+    number = number_of(before)
+    return event if number is None else numbered(event, number)
 
 
 def number_of(event: StreamEvent) -> int | None:

@@ -117,6 +117,8 @@ def read_error(cell: Cell, status: int, body: Any, *, streamed: bool) -> tuple[s
         "draft/JSONRPC": _read_older_rpc,
         "draft/HTTP+JSON": _read_problem,
     }[cell.key]
+    if streamed and read is _read_problem:
+        status = body["status"]  # that of the stream was told before
     reason, text, details = read(body, status)
     code, http, _ = ERRORS[reason]
     http = 405 if reason == "METHOD_NOT_FOUND" and status == 405 else HTTP[cell.line].get(reason, http)
