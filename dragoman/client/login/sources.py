@@ -22,6 +22,8 @@ which the first that has something counts.
 """
 
 VARIABLE = "DRAGOMAN_TOKEN"
+MOST = 64
+"""Needs of which it is known who met them."""
 
 
 def login_of(auth: Auth) -> Login:
@@ -103,17 +105,26 @@ def _is_coroutine(function: Callable[..., object]) -> bool:
 
 
 class _Several:
+    """Several logins in order. What was refused goes back to who gave it, and then those behind are asked."""
+
     def __init__(self, logins: Sequence[Login]) -> None:
         self._logins = logins
+        self._givers: dict[tuple[str, str], int] = {}
 
     def takes(self, need: Need) -> bool:
         return any(login.takes(need) for login in self._logins)
 
     async def credentials(self, need: Need, *, refused: Secret | None = None) -> Secret | None:
-        for login in self._logins:
-            found = await login.credentials(need, refused=refused) if login.takes(need) else None
-            if found is not None and (refused is None or found.value != refused.value):
-                return found
+        who = (need.origin, need.name)
+        giver = self._givers.pop(who, 0) if refused is not None else 0
+        for number, login in enumerate(self._logins[giver:], giver):
+            if login.takes(need):
+                found = await login.credentials(need, refused=refused if number == giver else None)
+                if found is not None and (refused is None or found.value != refused.value):
+                    self._givers[who] = number
+                    if len(self._givers) > MOST:
+                        del self._givers[next(iter(self._givers))]
+                    return found
         return None
 
 
