@@ -4,7 +4,10 @@ from dragoman.auth.access import by_claim
 from dragoman.auth.api_key import ApiKey, hash_key, new_key
 from dragoman.auth.basic import Basic
 from dragoman.auth.bearer import Bearer
+from dragoman.auth.certificates import certificate_fingerprint
+from dragoman.auth.flows import flow_at
 from dragoman.auth.introspection import Introspection
+from dragoman.auth.mutual_tls import MutualTls
 from dragoman.auth.oauth2 import OAuth2
 from dragoman.auth.oidc import OpenIdConnect
 from dragoman.auth.own import OwnScheme
@@ -31,6 +34,7 @@ __all__ = [
     "DeviceCodeOAuthFlow",
     "ImplicitOAuthFlow",
     "Introspection",
+    "MutualTls",
     "OAuth2",
     "OpenIdConnect",
     "OwnScheme",
@@ -38,6 +42,8 @@ __all__ = [
     "Principal",
     "Scheme",
     "by_claim",
+    "certificate_fingerprint",
+    "flow_at",
     "hash_key",
     "hash_password",
     "new_key",

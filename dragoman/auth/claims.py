@@ -1,15 +1,18 @@
 """What is said of a token by whoever issued it, and whether it is enough."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from hashlib import sha256
 from typing import Any
 
 import msgspec
+import pybase64
 
 from dragoman.errors import ConfigurationError
 from dragoman.ports.call import Principal
 from dragoman.signing.jws import NotVerified
+from dragoman.types.json import Json
 
-__all__ = ["Claims", "Expected", "principal_of", "read_claims"]
+__all__ = ["Claims", "Expected", "holds_key", "principal_of", "read_claims"]
 
 
 class Claims(msgspec.Struct):
@@ -22,7 +25,6 @@ class Claims(msgspec.Struct):
     iat: int | float = 0
     scope: str = ""
     scp: str | list[str] = ""
-    cnf: Any = None
 
     @property
     def scopes(self) -> frozenset[str]:
@@ -63,16 +65,13 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
         """Until when the token is good by its own words; None if it does not say.
 
         Raises:
-            NotVerified: it is of another issuer, for another audience, not good now, or bound to a key of its owner,
-                which nobody asks for here (RFC 9449, RFC 8705): who has stolen it has no such key.
+            NotVerified: it is of another issuer, for another audience, or not good now.
         """
         if claims.iss not in self.issuers or (self.audiences and not claims.audiences & self.audiences):
             raise NotVerified("it is of another issuer, or for another audience")
         until = None if claims.exp is None else claims.exp + self.skew
         if max(claims.nbf, claims.iat) - self.skew > now or (until is not None and now >= until):
             raise NotVerified("it is not good now")
-        if claims.cnf is not None:
-            raise NotVerified("it is good only with a key")
         return until
 
     def subject_in(self, members: dict[str, Any]) -> str:
@@ -102,3 +101,14 @@ def read_claims(document: bytes) -> tuple[Claims, dict[str, Any]]:
 def principal_of(claims: Claims, name: str, scheme: str, members: dict[str, Any], kind: str = "") -> Principal:
     """The caller of this name: names are an issuer's own, and of each `kind` are others."""
     return Principal(f"{kind}{claims.iss} {name}", scheme, claims.scopes, members)
+
+
+def holds_key(cnf: Json, certificate: bytes) -> bool:
+    """Whether somebody with this client certificate (DER, empty for none) may use a token that is bound to what `cnf`
+    says: its certificate (`x5t#S256`, RFC 8705 section 3.1). To nobody does it count who is to show another key, which
+    nothing here asks for (RFC 9449): whoever has stolen a token has no key.
+    """
+    if not certificate or not isinstance(cnf, Mapping) or set(cnf) != {"x5t#S256"}:
+        return False
+    own = pybase64.urlsafe_b64encode(sha256(certificate).digest()).rstrip(b"=").decode()
+    return cnf["x5t#S256"] == own

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from dragoman.auth.claims import holds_key
 from dragoman.auth.scheme import Scheme, challenge, denied, unauthenticated
 from dragoman.ports.auth import Credentials
 from dragoman.ports.call import Principal
@@ -35,7 +36,10 @@ class TokenVerifier(Protocol):
 
 
 class TokenScheme(Scheme):
-    """Callers by tokens. What is wrong with one is not told; a scope that is missing is, since the card names it."""
+    """Callers by tokens. What is wrong with one is not told; a scope that is missing is, since the card names it.
+
+    A token that is bound to a client certificate counts with that alone, and one that is bound to another key does not.
+    """
 
     def __init__(self, name: str, described: SecurityScheme, verifier: TokenVerifier, scopes: Sequence[str]) -> None:
         super().__init__(name, described, scopes)
@@ -53,6 +57,8 @@ class TokenScheme(Scheme):
             principal = await self._verifier.principal(token)
         except NotVerified:
             raise unauthenticated(self._invalid) from None
+        if "cnf" in principal.claims and not holds_key(principal.claims["cnf"], credentials.peer.certificate):
+            raise unauthenticated(self._invalid)
         if not principal.scopes.issuperset(self.needs):
             raise denied(self.needs, self._lacking)
         return principal

@@ -1,5 +1,6 @@
 """Bearer tokens: which are good, until when, and everything that is not one."""
 
+import hashlib
 import hmac
 import json
 from base64 import urlsafe_b64encode
@@ -11,6 +12,7 @@ from joserfc.jws import JWSRegistry
 
 from dragoman.auth import Bearer, Credentials, Principal
 from dragoman.errors import ConfigurationError, PermissionDeniedError, UnauthenticatedError
+from dragoman.ports.auth import Peer
 from dragoman.signing.jws import PublicKeys
 from dragoman.signing.keys import SigningKey
 from tests.unit.auth.tokens import AUDIENCE, ISSUER, JWKS, KEY, OTHER_KEY, token
@@ -192,6 +194,46 @@ async def test_a_link_to_keys_in_a_good_token_is_not_followed_and_of_a_claim_tha
     twice = json.dumps({**CLAIMS, "sub": "eve"})[:-1] + f', "iss": "{ISSUER}", "sub": "alice"}}'
     principal = await known(bearer, _signed({}, twice.encode()))
     assert (principal.id, principal.claims["sub"]) == (f"{ISSUER} alice", "alice")
+
+
+CERTIFICATE = b"a certificate"
+THUMBPRINT = urlsafe_b64encode(hashlib.sha256(CERTIFICATE).digest()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    ("cnf", "certificate", "good"),
+    [
+        ({"x5t#S256": THUMBPRINT}, CERTIFICATE, True),
+        ({"x5t#S256": THUMBPRINT}, b"", False),
+        ({"x5t#S256": THUMBPRINT}, b"another", False),
+        ({"x5t#S256": THUMBPRINT + "="}, CERTIFICATE, False),
+        ({"x5t#S256": THUMBPRINT, "jkt": "x"}, CERTIFICATE, False),
+        ({"jkt": "x"}, CERTIFICATE, False),
+        ({"x5t#S256": None}, b"", False),
+        ({}, CERTIFICATE, False),
+        (None, CERTIFICATE, False),
+        (THUMBPRINT, CERTIFICATE, False),
+    ],
+)
+async def test_a_token_that_is_bound_to_a_certificate_counts_with_that_alone(
+    cnf: Any, certificate: bytes, good: bool
+) -> None:
+    bearer = scheme()
+    authorization = f"Bearer {_signed({}, {**CLAIMS, 'cnf': cnf})}"
+    held = Credentials({"authorization": authorization}, peer=Peer(certificate=certificate))
+    for _ in range(2):
+        if good:
+            assert (await bearer.authenticate(held)).id
+        else:
+            with pytest.raises(UnauthenticatedError):
+                await bearer.authenticate(held)
+    with pytest.raises(UnauthenticatedError):
+        await bearer.authenticate(Credentials({"authorization": authorization}))
+    assert (await bearer.authenticate(Credentials(bearer_header(), peer=Peer(certificate=certificate)))).id
+
+
+def bearer_header() -> dict[str, str]:
+    return {"authorization": f"Bearer {token(**GOOD)}"}
 
 
 async def test_an_algorithm_that_is_not_accepted_is_refused() -> None:

@@ -119,8 +119,6 @@ WRONG: dict[str, dict[str, Any]] = {
     "an end that is text": {"exp": "9999999999"},
     "a proof of possession": {"token_type": "DPoP"},
     "a refresh token": {"token_use": "refresh_token"},
-    "bound to a key": {"cnf": {"jkt": "x"}},
-    "bound to a certificate": {"cnf": {"x5t#S256": "x"}},
     "nobody": {"sub": None},
     "an empty name": {"sub": ""},
     "a name that is a number": {"sub": 7},
