@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dragoman.audit import AuditLog
     from dragoman.client import AuthRequired, Client, InputRequired, TaskFailed, TaskHandle, TaskUnfinished, connect
     from dragoman.errors import A2AError, ConfigurationError, DragomanError, TransportError
+    from dragoman.hosts.connections import ConnectionLimits
     from dragoman.outbound.files import FetchFailed, FetchOptions, FetchRefused
     from dragoman.ports.limits import CallLimits, Rate
     from dragoman.push.options import PushOptions, Retry
@@ -50,6 +51,7 @@ __all__ = [
     "CallLimits",
     "Client",
     "ConfigurationError",
+    "ConnectionLimits",
     "DragomanError",
     "Fail",
     "FetchFailed",
@@ -108,6 +110,7 @@ _HOMES = {
             "DragomanError",
             "TransportError",
         ),
+        "dragoman.hosts.connections": ("ConnectionLimits",),
         "dragoman.outbound.files": (
             "FetchFailed",
             "FetchOptions",

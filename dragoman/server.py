@@ -2,8 +2,6 @@
 
 import asyncio
 import enum
-import gc
-import logging
 from collections.abc import AsyncIterator, Callable, MutableSequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,6 @@ from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
 from dragoman.hosts.gate import Gate
 from dragoman.hosts.origin import Proxies
-from dragoman.hosts.tls import TlsFiles
 from dragoman.operations import Operation
 from dragoman.outbound import GuardedClient, Policy
 from dragoman.ports.agent import AgentExecutor
@@ -43,11 +40,11 @@ from dragoman.push.pusher import Pusher
 from dragoman.push.seal import Seal
 from dragoman.settings import Settings
 from dragoman.stores import open_store
-from dragoman.types.card import AgentCard, AgentInterface
+from dragoman.types.card import AgentCard, AgentInterface, MutualTlsSecurityScheme
 from dragoman.types.events import StreamEvent
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["Application", "Binding", "CardShape", "LocalCalls", "Server", "Settings", "SignCards", "TlsFiles", "serve"]
+__all__ = ["Application", "Binding", "CardShape", "LocalCalls", "Server", "Settings", "SignCards"]
 
 
 # With its slash the JSON-RPC endpoint is inside any mount; without it frameworks redirect before it is reached.
@@ -58,9 +55,6 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Callers there ask for a configuration without its id.
 _NAMED_BY_TASK = frozenset({"0.3/JSONRPC", "0.3/HTTP+JSON", "0.3/GRPC"})
 _LOCAL_DIALECT = "1.0/JSONRPC"
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
-log = logging.getLogger("dragoman.server")
 
 
 class _State(enum.Enum):
@@ -142,6 +136,7 @@ class Server:
         self.account = Account(AuditLog() if settings.audit is None else settings.audit)
         self._dialects = every_dialect(settings.media_type)
         self._http2 = False
+        self._proxies = Proxies(settings.trusted_proxies, certificates=settings.client_cert_header)
         self._live = live
         self._turning = asyncio.Lock()
         self._state = _State.NEW
@@ -155,7 +150,7 @@ class Server:
             ),
             card_publisher(self.card_at, settings.card_shape, clock.now(), signer),
             keys=key_publisher(_delivery_keys(settings.push, world), signer),
-            proxies=Proxies(settings.trusted_proxies),
+            proxies=self._proxies,
             bindings=settings.bindings,
             grpc_services=[dialect.service for dialect in self._dialects if isinstance(dialect, GrpcBinding)],
             max_body_bytes=settings.limits.max_body_bytes,
@@ -171,6 +166,17 @@ class Server:
     def knows_callers(self) -> bool:
         """Whether callers must authenticate; else they are one, the anonymous one."""
         return self._settings.auth is not None
+
+    @property
+    def wants_certificates(self) -> bool:
+        """Whether callers are to be known by certificates that only TLS of this server can ask for."""
+        schemes = {} if self._settings.auth is None else self._settings.auth.schemes
+        asks = any(isinstance(scheme, MutualTlsSecurityScheme) for scheme in schemes.values())
+        return asks and not self._settings.client_cert_header
+
+    def trusts(self, address: str) -> bool:
+        """Whether this is the address of a trusted proxy."""
+        return self._proxies.trust(address)
 
     def offer_http2(self) -> None:
         """Says that whoever runs the application speaks HTTP/2 with trailers: cards made from now on declare gRPC."""
@@ -271,37 +277,3 @@ def _first_segments(card: AgentCard) -> list[str]:
     newer = [one for one in card.supported_interfaces if not one.protocol_version.startswith("0.")]
     ends = [urlsplit(one.url).path.rstrip("/").rpartition("/")[2] for one in newer]
     return [name for name in (*[one.tenant for one in newer], *ends) if name]
-
-
-def serve(server: Server, host: str, port: int, announce: Callable[[str], None], tls: TlsFiles | None = None) -> None:
-    """Runs the server until it is told to stop; with `tls`, all bindings are under TLS."""
-    gc.disable()  # nothing that the start makes is garbage; a server that runs enables it again
-    try:
-        _serve(server, host, port, announce, tls)
-    finally:
-        gc.enable()
-
-
-def _serve(server: Server, host: str, port: int, announce: Callable[[str], None], tls: TlsFiles | None) -> None:
-    from dragoman.hosts.run import Serving, run
-    from dragoman.hosts.tls import tls_context
-
-    def ready(url: str) -> None:
-        announce(f"Agent  {url}")
-        announce(f"Store  {server.store.description}")
-        announce(f"Card   {url}/.well-known/agent-card.json")
-        if not server.knows_callers:
-            announce("Access anyone: without auth= all callers share one anonymous scope")
-            if urlsplit(url).hostname not in _LOOPBACK:
-                log.warning("anybody who reaches %s can call this agent and read its tasks: it has no auth=", url)
-
-    server.offer_http2()
-    serving = Serving(
-        application=server.application,
-        open=server.open,
-        close=server.close,
-        ready=ready,
-        end_streams=server.service.end_streams,
-        grace=server.service.limits.drain_grace,
-    )
-    run(serving, host, port, None if tls is None else tls_context(tls))

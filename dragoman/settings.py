@@ -38,6 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     extended_card: AgentCard | None
     sign_cards: SignCards | None
     trusted_proxies: tuple[str, ...]
+    client_cert_header: bool
     missing_version: Literal["strict", "by-grammar"]
     media_type: Literal["accept", "json"]
     card_shape: CardShape

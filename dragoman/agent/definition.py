@@ -68,6 +68,8 @@ class Agent(Served):
         trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed. What proxies
             append counts, never what came before it: of `Forwarded` the element of the outermost trusted proxy in the
             row, of `X-Forwarded-Proto`, `-Host` and `-Prefix` each the last.
+        client_cert_header: Whether trusted proxies verify certificates of callers, say them in `Client-Cert` (RFC
+            9440), and let no such header of a caller through. Default: nobody's word counts.
         missing_version: How a request without `A2A-Version` is taken: `strict` refuses it, as the specification has
             it (section 3.6.2), `by-grammar` takes it for what it looks like.
         media_type: `accept` answers HTTP+JSON with `application/a2a+json` unless the caller accepts only
@@ -120,6 +122,7 @@ class Agent(Served):
         extended_card: AgentCard | None = None,
         sign_cards: SignCards | None = None,
         trusted_proxies: Sequence[str] = (),
+        client_cert_header: bool = False,
         missing_version: Literal["strict", "by-grammar"] = "strict",
         media_type: Literal["accept", "json"] = "accept",
         card_shape: CardShape = "everyone",
@@ -173,6 +176,7 @@ class Agent(Served):
             extended_card=None if extended_card is None else secured(extended_card, auth),
             sign_cards=sign_cards,
             trusted_proxies=tuple(trusted_proxies),
+            client_cert_header=client_cert_header,
             missing_version=missing_version,
             media_type=media_type,
             card_shape=card_shape,

@@ -3,13 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from os import PathLike
 from typing import Any
 
 from dragoman.agent.owned import Owned
 from dragoman.ports.audit import Audit
-from dragoman.server import Application, CardShape, LocalCalls, Server, TlsFiles, serve
+from dragoman.server import Application, CardShape, LocalCalls, Server
+from dragoman.serving import ConnectionLimits, Port, TlsFiles, serve
 
-__all__ = ["Served"]
+__all__ = ["ConnectionLimits", "Served"]
 
 
 class Served(Owned, ABC):
@@ -22,6 +24,8 @@ class Served(Owned, ABC):
         *,
         store: str | None = None,
         tls: TlsFiles | None = None,
+        client_ca: str | PathLike[str] | None = None,
+        connections: ConnectionLimits | None = None,
         card_shape: CardShape | None = None,
         audit: Audit | None = None,
         announce: Callable[[str], None] = print,
@@ -29,14 +33,18 @@ class Served(Owned, ABC):
         """Serves the agent until SIGINT or SIGTERM; port 0 takes any free one.
 
         `tls` names the files of a certificate chain and of its private key, both PEM; then all bindings are under TLS,
-        1.2 or newer. `card_shape` and `audit` stand in for those of the agent. `announce` is given the lines that tell
-        the URL, the store and the card's URL, once the agent can be called.
+        1.2 or newer. `client_ca` names the authorities (PEM) of callers, who are asked for a certificate then, and may
+        have none: `MutualTls` knows them by it. `connections` says how many there may be, and what each may cost
+        (`docs/limits.md`). `card_shape` and `audit` stand in for those of the agent. `announce` is given the lines that
+        tell the URL, the store and the card's URL, once the agent can be called.
 
         Raises:
-            ConfigurationError: the files of `tls` cannot be used.
+            ConfigurationError: the files of `tls` or of `client_ca` cannot be used, or there is only the latter.
             SystemExit: the address cannot be had, or the store cannot be opened; why is on the standard error.
         """
-        serve(self._served(store, card_shape=card_shape, audit=audit), host, port, announce, tls)
+        server = self._served(store, card_shape=card_shape, audit=audit)
+        limits = connections or ConnectionLimits()
+        serve(server, Port(host=host, number=port, tls=tls, client_ca=client_ca, connections=limits), announce)
 
     def asgi(self, *, store: str | None = None, http2: bool = False) -> Application:
         """The ASGI application, for any server and under any path. Without lifespan events it opens on first use.

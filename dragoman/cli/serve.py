@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from dragoman.agent import Agent
+    from dragoman.agent.served import ConnectionLimits
     from dragoman.audit import AuditLog
     from dragoman.logs import LogForm
 
@@ -39,6 +40,19 @@ __all__ = ["serve"]
 )
 @click.option(
     "--tls-key", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Private key of the certificate."
+)
+@click.option(
+    "--tls-client-ca",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Authorities (PEM) whose client certificates are taken; callers may have none. Goes with --tls-cert.",
+)
+@click.option("--max-connections", type=click.IntRange(1), metavar="N", help="Open at once. By default 2000.")
+@click.option(
+    "--max-connections-per-address",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Of one address, this machine and trusted proxies not counted. By default 200.",
 )
 @click.option(
     "--card-shape",
@@ -68,6 +82,9 @@ def serve(  # noqa: PLR0917 -- click passes them by name
     store: str | None,
     tls_cert: str | None,
     tls_key: str | None,
+    tls_client_ca: str | None,
+    max_connections: int | None,
+    max_connections_per_address: int | None,
     card_shape: 'Literal["everyone", "strict-1.0"] | None',
     audit: str | None,
     log_level: str,
@@ -79,6 +96,8 @@ def serve(  # noqa: PLR0917 -- click passes them by name
     """
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
+    if tls_client_ca is not None and tls_cert is None:
+        raise click.UsageError("--tls-client-ca goes with --tls-cert and --tls-key")
     tls = None if tls_cert is None or tls_key is None else (tls_cert, tls_key)
     configure(log_level, log_format)
     kept = None if audit is None else _audit_log(audit)
@@ -86,11 +105,28 @@ def serve(  # noqa: PLR0917 -- click passes them by name
     # The usual way to stop a server is no failure.
     with suppress(KeyboardInterrupt):
         try:
-            agent.run(host, port, store=store, tls=tls, card_shape=card_shape, audit=kept, announce=_announce)
+            agent.run(
+                host,
+                port,
+                store=store,
+                tls=tls,
+                client_ca=tls_client_ca,
+                connections=_connections(max_connections, max_connections_per_address),
+                card_shape=card_shape,
+                audit=kept,
+                announce=_announce,
+            )
         except SystemExit as ended:
             # It has said why. Its code would mean something else here.
             if ended.code:
                 raise click.exceptions.Exit(1) from ended
+
+
+def _connections(most: int | None, most_per_address: int | None) -> "ConnectionLimits":
+    from dragoman.agent.served import ConnectionLimits
+
+    stated = {"most": most, "most_per_address": most_per_address}
+    return ConnectionLimits(**{name: value for name, value in stated.items() if value is not None})
 
 
 def _audit_log(path: str) -> "AuditLog":

@@ -62,7 +62,8 @@ def base_url(scope: Mapping[str, Any], headers: Mapping[str, str], proxies: Prox
 def peer_of(scope: Mapping[str, Any]) -> Peer:
     """Who is at the other end of the connection of this ASGI scope, whose TLS extension may have a certificate."""
     client = scope.get("client")
-    tls = (scope.get("extensions") or {}).get("tls")
+    extensions: Mapping[str, Any] = scope.get("extensions") or {}
+    tls: Mapping[str, Any] | None = extensions.get("tls")
     certificate = b"" if tls is None or tls.get("client_cert_error") else _first(tls.get("client_cert_chain") or ())
     return Peer("" if not client else client[0], certificate) if client or certificate else NOBODY
 

@@ -34,6 +34,7 @@ PUBLIC = {
     "CallLimits",
     "Client",
     "ConfigurationError",
+    "ConnectionLimits",
     "DragomanError",
     "Fail",
     "FetchFailed",
