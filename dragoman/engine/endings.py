@@ -5,7 +5,7 @@ import enum
 import logging
 
 from dragoman.engine.world import World
-from dragoman.ports.agent import TurnOutcome
+from dragoman.ports.agent import TooLarge, TurnOutcome
 from dragoman.types.content import Message, Part, Role
 from dragoman.types.task import TaskState
 
@@ -56,7 +56,12 @@ def outcome_of(ending: Ending, stop: Stop | None, task_id: str, world: World) ->
 
 
 def broken(error: BaseException, task_id: str, world: World) -> TurnOutcome:
-    """The outcome after a defect: a fixed text and a correlation id for the caller, the traceback for the log."""
+    """The outcome after a defect: a fixed text and a correlation id for the caller, the traceback for the log. Too much
+    is told as that.
+    """
+    if isinstance(error, TooLarge):
+        log.warning("task %s ends: %s", task_id, error)
+        return _failed("The agent has made more than a task may hold.", error.reason)
     correlation = world.ids.new()
     log.error("task %s failed, correlation id %s", task_id, correlation, exc_info=error)
     return _failed(f"The agent failed. Correlation id: {correlation}", "handler-error", correlation)

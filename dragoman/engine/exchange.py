@@ -9,6 +9,7 @@ from functools import partial
 
 import msgspec
 
+from dragoman.engine.bounds import Bounds
 from dragoman.engine.execution import Execution
 from dragoman.engine.recognition import Recognition
 from dragoman.engine.runs import Runs
@@ -76,6 +77,7 @@ class Exchange:
     def __init__(self, world: World) -> None:
         self._world = world
         self._recognition = Recognition(world)
+        self._bounds = Bounds(world)
         self.runs = Runs(world)
 
     async def accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:
@@ -85,7 +87,8 @@ class Exchange:
 
         Raises:
             TaskNotFoundError: it names a task that does not exist for this caller.
-            UnsupportedOperationError: that task has ended.
+            UnsupportedOperationError: that task has ended, or takes no more.
+            LimitExceededError: there are too many of them, or of tasks, for now.
             InvalidParamsError: its context is not that of the task, it does not fit the skill, or its id is that of
                 another message where that is refused.
         """
@@ -123,6 +126,7 @@ class Exchange:
         """Tries to bring this task, as it was read, to CANCELED; how it ended is for the caller to look up."""
         if await self.runs.cancel(stored.task.id):
             return
+        self.runs.slots.withdraw(stored.task.id)
         with contextlib.suppress(Fenced):
             await end(self._world, stored, TaskStatus(state=TaskState.CANCELED, timestamp=self._world.clock.now()))
 
@@ -162,7 +166,7 @@ class Exchange:
         message = msgspec.structs.replace(request.message, context_id=context_id, task_id=task_id)
         references = await referenced(world, message, scope)
         push = self._push(request, context, task_id)
-        worker = self.runs.admit()
+        worker = self.runs.admit(task_id, scope)
         status = TaskStatus(state=_begun(worker), timestamp=world.clock.now())
         if push is not None:
             push = msgspec.structs.replace(push, cursor=0, opened=status)
@@ -206,12 +210,16 @@ class Exchange:
     async def _follow_up(self, request: SendMessageRequest, context: CallContext, key: Key | None) -> Accepted:
         scope = context.scope(request.tenant)
         push: NewPush | None = None
+        counted = False
         while True:
             stored = await self._addressee(request.message, scope, key)
             await self._world.agent.admit(stored.skill, context)
             message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
             if not stored.task.state.interrupted:
                 self._world.agent.check(stored.skill, message)
+            if not counted:
+                await self._bounds.check(stored, message)
+                counted = True
             if push is None and (push := self._push(request, context, stored.task.id)) is not None:
                 if key is not None and (known := await self._world.store.known(scope, key.message_id)) is not None:
                     raise known
@@ -257,7 +265,7 @@ class Exchange:
         kept = tuple({(memo.kind, memo.key): memo for memo in (*memos, *answered)}.values())
         references = await referenced(self._world, stored.task.history[stored.start.index], stored.scope)
         received = () if message is None else (message,)
-        worker = self.runs.admit()
+        worker = self.runs.admit(stored.task.id, stored.scope, bounded=message is not None)
         status = TaskStatus(state=_begun(worker), timestamp=self._world.clock.now())
         # An answer goes on with the attempt that has asked; taking the task from the queue will count one more.
         attempt = stored.attempt if worker else stored.attempt - 1

@@ -53,11 +53,11 @@ class Execution:
         "_references",
         "_runner",
         "_stop_reason",
-        "_stored",
         "_turn",
         "_waiters",
         "_watch",
         "_world",
+        "stored",
         "task_id",
     )
 
@@ -73,7 +73,7 @@ class Execution:
     ) -> None:
         self.task_id = stored.task.id
         self._world = world
-        self._stored = stored
+        self.stored = stored
         self._log = TaskLog(world, stored)
         self._memos = memos
         self._references = references
@@ -124,7 +124,7 @@ class Execution:
 
     @property
     def skill(self) -> str:
-        return self._stored.skill
+        return self.stored.skill
 
     @property
     def settled(self) -> bool:
@@ -151,7 +151,7 @@ class Execution:
 
     async def _run(self) -> None:
         self._lineage = open_lineage()
-        correlate_task(self.task_id, self._stored.start.trace)
+        correlate_task(self.task_id, self.stored.start.trace)
         try:
             while await self._guarded(self._run_turn()):
                 pass
@@ -177,17 +177,17 @@ class Execution:
     async def _run_turn(self) -> bool:
         turn = self._turn
         if turn.again:
-            turn.begin_again(await self._log.insist(partial(left_behind, self._world, self._stored, turn.afresh)))
+            turn.begin_again(await self._log.insist(partial(left_behind, self._world, self.stored, turn.afresh)))
         ending = await self._handled(turn)
         if self._abandoned:
             return False
-        return await self._end_turn(turn, ending)
+        return await self._end_turn(turn, turn.output.volume.overflow or ending)
 
     async def _handled(self, turn: RunningTurn) -> Ending:
         """Lets the agent work. Being asked to stop is one way for it to end; being cancelled from outside is not."""
         if self._stop_reason is not None:
             return asyncio.CancelledError()
-        policy = self._world.agent.policy(self._stored.skill)
+        policy = self._world.agent.policy(self.stored.skill)
         self._handling = True
         if policy.deadline is not None or policy.idle_timeout is not None:
             self._watch = Watch(policy, self._world.limits.cancel_grace, stop=self.stop, abandon=self.abandon)
@@ -262,14 +262,14 @@ class Execution:
         number = self._turn.number + 1
         await self._log.append([*events, self._working()], posted=(posted,), turn=number, start=start, attempt=1)
         self._memos = ()
-        self._references = await self._log.insist(partial(referenced, self._world, posted.message, self._stored.scope))
+        self._references = await self._log.insist(partial(referenced, self._world, posted.message, self.stored.scope))
         self._turn = self._new_turn(number, start)
 
     def _new_turn(self, number: int, start: TurnStart, *, again: bool = False) -> RunningTurn:
         self._log.extensions = start.extensions
         return RunningTurn(
             self._world,
-            self._stored,
+            self.stored,
             self._log.task,
             begun=(number, start),
             memos=[memo for memo in self._memos if memo.turn == number] if self._memos else (),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from dragoman.core.lifecycle import continued
+from dragoman.engine.volume import Volume
 from dragoman.types.content import Artifact, Part
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskStatusUpdateEvent, TaskUpdate
 from dragoman.types.task import TaskStatus
@@ -78,9 +79,10 @@ class Output:
         "_task_id",
         "_text_id",
         "_waiting",
+        "volume",
     )
 
-    def __init__(self, task_id: str, context_id: str, prefix: str) -> None:
+    def __init__(self, task_id: str, context_id: str, prefix: str, volume: Volume) -> None:
         self._task_id = task_id
         self._context_id = context_id
         self._prefix = prefix
@@ -89,6 +91,7 @@ class Output:
         self._waiting: list[_Text | TaskUpdate] = []
         self._size = 0
         self._left: _Left | None = None
+        self.volume = volume
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -103,8 +106,11 @@ class Output:
         the artifact as it was before that attempt, or None if it was not there.
         """
         self._left = _Left(left)
+        self.volume.replace(left)
 
     def text(self, chunk: str) -> None:
+        """Raises `TooLarge`, and so does `artifact`, and then takes nothing."""
+        self.volume.text(len(chunk))
         run = self._open_run()
         run.chunks.append(chunk)
         run.size += len(chunk)
@@ -115,6 +121,7 @@ class Output:
             artifact = msgspec.structs.replace(artifact, artifact_id=self._next_id())
         if self._left is not None:
             artifact, append = self._left.replacing(artifact, append=append)
+        self._size += self.volume.artifact(artifact, append=append)
         self._add(artifact, append=append, last_chunk=last_chunk)
 
     def status(self, status: TaskStatus) -> None:
@@ -147,12 +154,14 @@ class Output:
         self._size = 0
         self._count = 0
         self._text_id = None
+        self.volume.begin()
 
     def rename(self, prefix: str) -> None:
         """A new run, or a new part of one, begins: later artifacts are new ones."""
         self._prefix = prefix
         self._count = 0
         self._text_id = None
+        self.volume.end_text()
 
     def take(self) -> list[TaskUpdate]:
         """All that waits, as events."""
@@ -184,7 +193,6 @@ class Output:
                 last_chunk=last_chunk,
             )
         )
-        self._size += sum(len(part.text or part.base64 or "") for part in artifact.parts)
 
     def _next_id(self) -> str:
         self._count += 1

@@ -13,6 +13,7 @@ from dragoman.engine.persistence import until_available
 from dragoman.engine.slots import Slots
 from dragoman.engine.world import World
 from dragoman.errors import Fenced, StoreUnavailable
+from dragoman.ports.call import Scope
 from dragoman.ports.tasks import Commit, Memo, Stored
 from dragoman.types.task import Task
 
@@ -33,7 +34,7 @@ class Runs:
         self._stopped = False
         self.worker = world.ids.new()
         """Who owns the tasks that run here."""
-        self.slots = Slots(world.limits.max_running)
+        self.slots = Slots(world.limits.max_running, world.calls)
         self.doubtful: set[str] = set()
         """Tasks that may be owned by this worker and not run; it has to look."""
         self.call: Callable[[], None] = _nobody
@@ -62,11 +63,16 @@ class Runs:
 
     # New runs.
 
-    def admit(self) -> str:
+    def admit(self, task_id: str, scope: Scope, *, bounded: bool = True) -> str:
         """The worker of a task that is about to be stored: this one, which runs it at once and takes a slot for it;
         nobody, if all slots are taken.
+
+        Raises:
+            LimitExceededError: its caller has too many, or all have, if they are `bounded`.
         """
-        return self.worker if self.slots.enter() else ""
+        if bounded:
+            self.slots.check(scope.principal)
+        return self.worker if self.slots.enter(task_id, scope.principal) else ""
 
     async def admitted(
         self, stored: Stored, writing: Awaitable[None], *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()
@@ -80,7 +86,9 @@ class Runs:
             raise
         except BaseException as error:
             if stored.worker:
-                self.leave(stored.task.id if isinstance(error, StoreUnavailable) else None)
+                self.leave(stored, doubtful=isinstance(error, StoreUnavailable))
+            else:
+                self.slots.withdraw(stored.task.id)
             raise
 
     def queued(self) -> None:
@@ -128,7 +136,7 @@ class Runs:
         try:
             await until_available(take, stored.task.id, given_up=lambda: self._stopping)
         except (Fenced, StoreUnavailable):
-            self.leave(stored.task.id)
+            self.leave(stored, doubtful=True)
             return
         claimed = msgspec.structs.replace(stored, epoch=stored.epoch + 1)
         self.start(claimed, memos=memos, references=references)
@@ -222,13 +230,13 @@ class Runs:
     def _ended(self, execution: Execution) -> None:
         if self._live.get(execution.task_id) is execution:
             del self._live[execution.task_id]
-        self.leave(None if execution.settled else execution.task_id)
+        self.leave(execution.stored, doubtful=not execution.settled)
 
-    def leave(self, doubtful: str | None) -> None:
-        """Gives a slot back, and says of which task it is not known what has become of it, if there is one."""
-        self.slots.leave()
-        if doubtful is not None:
-            self.doubtful.add(doubtful)
+    def leave(self, stored: Stored, *, doubtful: bool) -> None:
+        """Gives the slot of a task back, and says whether it is not known what has become of it."""
+        self.slots.leave(stored.scope.principal)
+        if doubtful:
+            self.doubtful.add(stored.task.id)
         if self.doubtful or self.slots.queue:
             self.call()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dragoman.core import views
 from dragoman.core.capability import check_capability, check_extensions
+from dragoman.engine.bounds import check_request
 from dragoman.engine.exchange import Accepted, Exchange
 from dragoman.engine.extended import extended_call, in_force
 from dragoman.engine.feed import DirectFeed, TaskFeed
@@ -300,6 +301,8 @@ class Service:
         if self._pushes is not None:
             self._pushes.erased(erased)
         await asyncio.gather(*map(self._exchange.runs.cancel, filter(self._exchange.runs.runs, erased)))
+        for task_id in erased:
+            self._exchange.runs.slots.withdraw(task_id)
         for feed in self._feeds:
             if feed.task_id in erased:
                 feed.look()
@@ -307,6 +310,7 @@ class Service:
 
     async def _accept(self, request: SendMessageRequest, context: CallContext) -> Accepted | Message:
         views.check_history_length(request.configuration.history_length)
+        check_request(request, self._world.calls)
         config = request.configuration.task_push_notification_config
         if config is not None and (self._pushes is None or not self._capabilities.push_notifications):
             raise PushNotificationNotSupportedError

@@ -16,6 +16,7 @@ import msgspec
 from dragoman.engine.inbox import TurnInbox, taken_memo
 from dragoman.engine.output import Output
 from dragoman.engine.persistence import until_available
+from dragoman.engine.volume import Volume
 from dragoman.engine.world import World
 from dragoman.ports.agent import Parked
 from dragoman.ports.call import Scope
@@ -86,7 +87,7 @@ class RunningTurn:
         self.task = task
         self.message = task.history[self._start.index]
         self.references = references
-        self.output = Output(task.id, task.context_id, f"{self.number}.0")
+        self.output = Output(task.id, task.context_id, f"{self.number}.0", Volume(world.calls, task.artifacts))
         self.closed = False
         self._stored = stored
         self._world = world

@@ -185,7 +185,7 @@ class Worker:
     async def _run(self, stored: Stored, *statuses: TaskStatus) -> bool:
         """Claims the task with these statuses and runs it, if a slot is free."""
         world, runs = self._world, self._runs
-        if not runs.slots.advance():
+        if not runs.slots.advance(stored.task.id, stored.scope.principal):
             return False
         try:
             memos = await world.store.memos(stored.task.id, stored.turn)
@@ -193,7 +193,7 @@ class Worker:
             change = Change(stored, statuses, worker=runs.worker, attempt=stored.attempt + 1)
             await apply(world, change)
         except BaseException as error:
-            runs.leave(stored.task.id if isinstance(error, StoreUnavailable) else None)
+            runs.leave(stored, doubtful=isinstance(error, StoreUnavailable))
             raise
         runs.start(change.result, memos=memos, references=references, again=not statuses)
         return True

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 
 from dragoman.errors import LimitExceededError
-from dragoman.hosts.buckets import Buckets
+from dragoman.buckets import Buckets
 from dragoman.hosts.connections import network_of
 from dragoman.hosts.failures import Failures
 from dragoman.ports.auth import Credentials

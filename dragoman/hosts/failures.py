@@ -7,7 +7,7 @@ from time import monotonic
 
 import pybase64
 
-from dragoman.hosts.buckets import MOST_KEYS, Buckets
+from dragoman.buckets import MOST_KEYS, Buckets
 from dragoman.hosts.connections import network_of
 from dragoman.ports.auth import Credentials
 from dragoman.ports.limits import Rate

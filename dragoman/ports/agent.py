@@ -10,7 +10,7 @@ from dragoman.types.json import Json, JsonObject
 from dragoman.types.requests import SendMessageRequest
 from dragoman.types.task import Task, TaskState
 
-__all__ = ["AgentExecutor", "Assignment", "OnCrash", "Parked", "Policy", "Turn", "TurnOutcome"]
+__all__ = ["AgentExecutor", "Assignment", "OnCrash", "Parked", "Policy", "TooLarge", "Turn", "TurnOutcome"]
 
 OnCrash = Literal["fail", "resume", "rerun"]
 
@@ -53,6 +53,16 @@ class TurnOutcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 class Parked(BaseException):
     """Ends a run whose task waits for the caller. Not an Exception, so that handlers do not catch it by accident."""
+
+
+class TooLarge(Exception):
+    """The agent has put more into its task than that may hold; `reason` says which limit. The task is FAILED for it,
+    whatever the agent does with this.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"more was put into the task than it may hold: {reason}")
 
 
 class Turn(Protocol):

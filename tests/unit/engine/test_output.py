@@ -1,6 +1,8 @@
 """What a run has emitted and nobody has stored yet: how it becomes events."""
 
 from dragoman.engine.output import MERGE_LIMIT, Output
+from dragoman.engine.volume import Volume
+from dragoman.ports.limits import CallLimits
 from dragoman.types.content import Artifact, Message, Part, Role
 from dragoman.types.events import TaskArtifactUpdateEvent, TaskUpdate
 from dragoman.types.task import TaskState, TaskStatus
@@ -8,7 +10,7 @@ from tests.unit.engine.stage import texts
 
 
 def output() -> Output:
-    return Output("t", "c", "1.0")
+    return Output("t", "c", "1.0", Volume(CallLimits()))
 
 
 def note(text: str) -> TaskStatus:

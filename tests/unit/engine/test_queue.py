@@ -10,6 +10,7 @@ from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.engine.slots import Slots
 from dragoman.operations import CANCEL_TASK, SEND_MESSAGE
 from dragoman.ports.agent import Turn, TurnOutcome
+from dragoman.ports.limits import CallLimits
 from dragoman.ports.tasks import TaskStore
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import RunOver, ScriptedAgent
@@ -198,14 +199,15 @@ async def test_a_caller_who_leaves_before_its_task_is_stored_holds_no_slot(agent
 
 
 def test_without_a_limit_every_slot_is_free() -> None:
-    slots = Slots(None)
-    assert all(slots.enter() for _ in range(100))
+    slots = Slots(None, CallLimits())
+    assert all(slots.enter(f"t{n}", "") for n in range(100))
     assert slots.free
     assert not slots.queue
 
 
 def test_slots_are_as_many_as_there_are() -> None:
-    slots = Slots(2)
-    assert [slots.enter(), slots.enter(), slots.enter(), slots.advance()] == [True, True, False, False]
-    slots.leave()
-    assert [slots.enter(), slots.advance(), slots.free] == [False, True, False]
+    slots = Slots(2, CallLimits())
+    assert [slots.enter(task_id, "") for task_id in "abc"] == [True, True, False]
+    assert not slots.advance("c", "")
+    slots.leave("")
+    assert [slots.enter("d", ""), slots.advance("c", ""), slots.free] == [False, True, False]
