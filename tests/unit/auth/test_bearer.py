@@ -169,6 +169,7 @@ def _hostile() -> dict[str, str]:
         "a signature of zeros": f"{head}.{body}.{_part(bytes(64))}",
         "blanks inside": f"{head}. {body}.{signature}",
         "padding": f"{head}=.{body}.{signature}",
+        "too long, but genuine": _signed({}, {**CLAIMS, "about": "x" * 20_000}),
         "too long": f"{head}.{body}{'A' * 20_000}.{signature}",
         "deep": f"{head}.{_part(b'[' * 6000)}.{signature}",
         "a deep header": f"{_part(b'[' * 6000)}.{body}.{signature}",
