@@ -280,7 +280,7 @@ async def test_a_certificate_is_not_shown_elsewhere(papers: Papers) -> None:
     shown: list[bool] = []
 
     async def seen(credentials: Any) -> str:
-        shown.append(credentials.peer.certificate is not None)
+        shown.append(bool(credentials.peer.certificate))
         return "somebody"
 
     own = OwnScheme("own", HTTPAuthSecurityScheme(scheme="Own"), seen, told="Own")
