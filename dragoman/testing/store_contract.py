@@ -10,6 +10,7 @@ from dragoman.testing.store_deliveries import DeliveryContract
 from dragoman.testing.store_pages import PageContract
 from dragoman.testing.store_pushes import ConfigurationContract
 from dragoman.testing.store_reads import ReadContract
+from dragoman.testing.store_scopes import ScopeContract
 from dragoman.testing.store_turns import TurnContract
 from dragoman.testing.store_workers import WorkerContract
 from dragoman.testing.store_writes import WriteContract
@@ -21,5 +22,7 @@ class TaskStoreContract(WriteContract, ReadContract, TurnContract, PageContract,
     """All promises: writing, reading, turns with their inbox and memos, pages, workers, and what passes with time."""
 
 
-class PushStoreContract(ConfigurationContract, DeliveryContract):
-    """All promises of a store that keeps configurations of push notifications beside its tasks."""
+class PushStoreContract(ConfigurationContract, DeliveryContract, ScopeContract):
+    """All promises of a store that keeps configurations of push notifications beside its tasks; that nothing of either
+    is seen from another scope is among them.
+    """

@@ -151,8 +151,8 @@ class Post:
         self._body = encode(Letter(message, start))
 
     def plan(self, heads: Heads, wave: Wave) -> int:
-        head = heads.find(self.task_id)
-        if head is None or head.state.terminal or self._scope != Scope(head.tenant, head.principal):
+        head = heads.find(self.task_id, self._scope)
+        if head is None or head.state.terminal:
             raise Fenced(f"Task {self.task_id} takes no message")
         if self._guard is not None:
             claim(heads, wave, self._scope, *self._guard, task_id=self.task_id)

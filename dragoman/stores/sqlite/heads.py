@@ -4,6 +4,7 @@ import sqlite3
 
 import msgspec
 
+from dragoman.ports.call import Scope
 from dragoman.stores.sqlite.push_heads import PushHeads
 from dragoman.types.task import TaskState
 
@@ -44,14 +45,16 @@ class Heads:
         self._last += 1
         return self._last
 
-    def find(self, task_id: str) -> Head | None:
+    def find(self, task_id: str, scope: Scope | None = None) -> Head | None:
+        """The head of a task; with a scope only of one of it, as whenever a caller has named the task."""
+        head = self._staged[task_id] if task_id in self._staged else self._known.get(task_id)
+        if head is not None:
+            return head if scope is None or scope == Scope(head.tenant, head.principal) else None
         if task_id in self._staged:
-            return self._staged[task_id]
-        head = self._known.get(task_id)
-        if head is None:
-            head = self._read(task_id)
-            if head is not None:
-                self._keep(task_id, head)
+            return None
+        head = self._read(task_id, scope)
+        if head is not None:
+            self._keep(task_id, head)
         return head
 
     def stage(self, task_id: str, head: Head | None) -> None:
@@ -80,11 +83,14 @@ class Heads:
         if len(self._known) > CAPACITY:
             del self._known[next(iter(self._known))]
 
-    def _read(self, task_id: str) -> Head | None:
+    def _read(self, task_id: str, scope: Scope | None) -> Head | None:
+        where, values = "id = ?", [task_id]
+        if scope is not None:
+            where, values = f"{where} and tenant = ? and principal = ?", [task_id, scope.tenant, scope.principal]
         row = self.connection.execute(
-            """select n, tenant, principal, state, seq, epoch, posted,
-               exists (select 1 from push where push.task = task.n) from task where id = ?""",
-            (task_id,),
+            f"""select n, tenant, principal, state, seq, epoch, posted,
+                exists (select 1 from push where push.task = task.n) from task where {where}""",  # noqa: S608 -- made of this module's own words only
+            values,
         ).fetchone()
         if row is None:
             return None

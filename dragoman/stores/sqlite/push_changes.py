@@ -56,8 +56,8 @@ class Put(_OfTask):
 
     def plan(self, heads: Heads, wave: Wave) -> Push:  # noqa: ARG002 -- written at once
         new = self._new
-        head = heads.find(new.task_id) if new.task_id else None
-        if new.task_id and (head is None or Scope(head.tenant, head.principal) != new.scope):
+        head = heads.find(new.task_id, new.scope) if new.task_id else None
+        if new.task_id and head is None:
             raise Fenced(f"Task {new.task_id} does not exist")
         push = self._put(heads, head)
         row = row_of(push, None if head is None else head.n)
@@ -84,8 +84,8 @@ class Drop(_OfTask):
         self._config_id = config_id
 
     def plan(self, heads: Heads, wave: Wave) -> None:  # noqa: ARG002 -- written at once
-        head = heads.find(str(self.task_id))
-        if head is None or Scope(head.tenant, head.principal) != self._scope:
+        head = heads.find(str(self.task_id), self._scope)
+        if head is None:
             return
         connection = heads.connection
         found = connection.execute("select n from push where task = ? and id = ?", (head.n, self._config_id)).fetchall()
