@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["IssuerClient", "is_safe"]
 
 MOST = 256 * 1024
-"""Bytes of an answer."""
+"""Bytes of what an issuer publishes."""
+MOST_OF_TOKEN = 64 * 1024
+"""Bytes of what it says of one token, of which thousands are remembered."""
 TIMEOUT = 10.0
 """Seconds for a call, everything included."""
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -66,7 +68,7 @@ class IssuerClient:
             "content-type": "application/x-www-form-urlencoded",
         }
         async with self._open() as client:
-            return await client.request("POST", url, MOST, headers=headers, body=urlencode(form).encode())
+            return await client.request("POST", url, MOST_OF_TOKEN, headers=headers, body=urlencode(form).encode())
 
     @asynccontextmanager
     async def _open(self) -> AsyncGenerator["GuardedClient"]:

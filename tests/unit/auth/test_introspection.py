@@ -222,6 +222,8 @@ AWAY: dict[str, Page | DragomanError] = {
     "nobody there": Undelivered("No connection"),
     "we are not let ask": Page(401, {}, b'{"error":"invalid_client"}'),
     "it is wrong with itself": Page(503, {}, b""),
+    "a good word with a bad status": Page(500, {}, json.dumps(GOOD).encode()),
+    "a bad word with a bad status": Page(401, {}, b'{"active":false}'),
     "a redirect": Page(302, {"location": "https://other.example"}, b""),
     "we ask wrongly": Page(400, {}, b'{"error":"invalid_request"}'),
     "no JSON": Page(200, {}, b"<html>"),
