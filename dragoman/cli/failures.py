@@ -105,9 +105,10 @@ def failure_of(
 
 
 def _code_of(error: BaseException, *, had_credentials: bool) -> str:
-    local = next((code for kind, code in _LOCAL if isinstance(error, kind)), None) or _card_code(error)
-    if local == AUTH_FAILED and not had_credentials:
+    found = next((code for kind, code in _LOCAL if isinstance(error, kind)), None)
+    if found == AUTH_FAILED and not had_credentials:
         return CREDENTIALS_MISSING
+    local = found or _card_code(error) or _login_code(error)
     if local is not None:
         return local
     if isinstance(error, A2AError):
@@ -125,6 +126,17 @@ def _card_code(error: BaseException) -> str | None:
     if not isinstance(error, CardNotFound):
         return None
     return CREDENTIALS_MISSING if error.status in (_UNAUTHORIZED, _FORBIDDEN) else CARD_NOT_FOUND
+
+
+def _login_code(error: BaseException) -> str | None:
+    from dragoman.client.login import LoginError
+    from dragoman.client.login.oauth import LoginFailed, ProviderUnreachable, TokensUnsafe
+
+    if isinstance(error, ProviderUnreachable):
+        return UNREACHABLE
+    if isinstance(error, LoginFailed | TokensUnsafe):
+        return AUTH_FAILED
+    return CREDENTIALS_MISSING if isinstance(error, LoginError) else None
 
 
 def _message_of(error: BaseException) -> str:

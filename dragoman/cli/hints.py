@@ -1,5 +1,6 @@
 """One step that helps, made from what is known; nothing where nothing is."""
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ from dragoman.cli import failures
 
 if TYPE_CHECKING:
     from dragoman.cli.invocation import Invocation
+    from dragoman.client.login import LoginError
 
 __all__ = ["hint_for", "usage_hint"]
 
@@ -34,6 +36,16 @@ def usage_hint(error: click.UsageError) -> str:
 
 
 def _local_hint(error: BaseException, invocation: "Invocation") -> str | None:
+    from dragoman.client.login import LoginError
+
+    if isinstance(error, LoginError):
+        return _login_hint(error, invocation)
+    if isinstance(error, errors.ConnectFailed | errors.TimedOut):
+        return "Check that the agent is running and that the address and port are right"
+    return _card_hint(error, invocation)
+
+
+def _card_hint(error: BaseException, invocation: "Invocation") -> str | None:
     from dragoman.client.discovery import CardInvalid, CardNotFound
     from dragoman.client.signatures import CardNotVerified
 
@@ -45,12 +57,26 @@ def _local_hint(error: BaseException, invocation: "Invocation") -> str | None:
         if error.status in (401, 403):
             return "The card itself is protected: pass a saved copy of it with -a PATH"
         return "Check the reference: a host, an origin, the full URL of a card, or the path of a card file"
-    if isinstance(error, errors.ConnectFailed | errors.TimedOut):
-        return "Check that the agent is running and that the address and port are right"
+    return None
+
+
+def _login_hint(error: "LoginError", invocation: "Invocation") -> str | None:
+    from dragoman.client.login import CredentialsMissing
+    from dragoman.client.login.oauth import LoginFailed, LoginRequired
+
+    if isinstance(error, LoginRequired):
+        return f"Log in: {error.command(invocation.settings.agent_card or '')}"
+    if isinstance(error, CredentialsMissing):
+        return _credential_hint(invocation)
+    if isinstance(error, LoginFailed) and error.code == "invalid_target":
+        return "The provider does not know the agent by its URL: name it with --resource URL, or '' to name none"
     return None
 
 
 def _credential_hint(invocation: "Invocation") -> str:
+    if invocation.can_log_in and not invocation.had_credentials:
+        agent = shlex.quote(invocation.redact(invocation.settings.agent_card or "AGENT"))
+        return f"Log in: dragoman auth login {agent}"
     if invocation.had_credentials:
         return "Check the credential and what it may do; --debug shows which scheme was used"
     return "Set A2ACLI_BEARER or A2ACLI_API_KEY (or pass --bearer TOKEN or --api-key KEY), as the card's scheme asks"

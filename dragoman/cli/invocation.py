@@ -51,6 +51,8 @@ class Invocation:
         self.task_id: str | None = None
         self.context_id: str | None = None
         self.state: TaskState | None = None
+        self.can_log_in = False
+        """Whether the card has a scheme that `auth login` knows."""
         self.had_credentials = any((settings.bearer, settings.api_key, settings.service_parameters))
         self.code_of: Callable[[A2AError], int | str | None] = lambda _: None
         """The code that the binding in use has for an error which the agent sent."""
@@ -148,7 +150,8 @@ class Invocation:
         except TimeoutError as error:
             if not scope.expired():
                 raise
-            raise WaitTooLong(f"nothing final within {limit:g} s; the task was not canceled") from error
+            going_on = "; the task was not canceled" if self.task_id or self.named else ""
+            raise WaitTooLong(f"nothing final within {limit:g} s{going_on}") from error
         except asyncio.CancelledError:
             if caught:
                 raise Interrupted(caught[0]) from None

@@ -13,6 +13,7 @@ _COMMANDS = {
     "card": ("dragoman.cli.card:card", "Show what an agent says about itself."),
     "send": ("dragoman.cli.send:send", "Send a message and wait for the outcome."),
     "task": ("dragoman.cli.task:task", "Read, list, follow and cancel tasks, and have them pushed."),
+    "auth": ("dragoman.cli.auth:auth", "Log in to agents, see where you are logged in, and log out."),
     "serve": ("dragoman.cli.serve:serve", "Serve an agent from a file or a module."),
     "store": ("dragoman.cli.store:store", "Look after the file that tasks are kept in."),
     "push": ("dragoman.cli.push:push", "Look after the push notifications of an agent."),

@@ -12,6 +12,7 @@ import msgspec
 from dragoman.cli.credentials import Attachment, attach
 from dragoman.cli.failures import CredentialsMissing
 from dragoman.cli.invocation import Invocation
+from dragoman.cli.kept import kept_logins
 from dragoman.cli.wirelog import Wire
 from dragoman.client.client import Client
 from dragoman.client.connecting import SPOKEN, connect
@@ -34,7 +35,7 @@ from dragoman.client.wire import code_of
 from dragoman.errors import ConfigurationError, VersionNotSupportedError
 from dragoman.types.card import AgentCard, AgentInterface
 
-__all__ = ["Reached", "card_of", "document_of", "reached"]
+__all__ = ["Reached", "card_of", "chosen", "document_of", "reached"]
 
 _VERSIONS = ("1.0", "1.0-draft", "0.3")
 _TAKEN = ("1.0", "1.0-draft")
@@ -84,8 +85,9 @@ async def document_of(invocation: Invocation, reference: str | None = None) -> C
 async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
     """The agent, ready to be called over the interface that its card and the options choose."""
     card = await card_of(invocation)
-    interface = _choose(card, invocation)
-    attachment = _armed(card, interface, invocation)
+    interface = chosen(card, invocation)
+    logins = kept_logins(card, interface, invocation)
+    attachment = _armed(card, interface, invocation, kept=logins is not None)
     invocation.out.debug(
         f"interface: {interface.protocol_binding} {interface.protocol_version} {interface.url}"
         + (f" (tenant {interface.tenant})" if interface.tenant else "")
@@ -109,6 +111,7 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
             http=wire,
             headers=headers,
             extensions=extensions,
+            auth=logins,
             verify=not settings.insecure,
             poll_interval=settings.poll_interval,
         ) as client:
@@ -146,7 +149,7 @@ def _versions(invocation: Invocation) -> tuple[str, ...]:
     return (asked,)
 
 
-def _choose(card: AgentCard, invocation: Invocation) -> AgentInterface:
+def chosen(card: AgentCard, invocation: Invocation) -> AgentInterface:
     """The first usable interface, in the order of `--transport` and then that of the card."""
     versions = _versions(invocation)
     offered = [minor(each.protocol_version) for each in card.supported_interfaces]
@@ -175,7 +178,7 @@ def _missing(offered: tuple[str, ...], versions: tuple[str, ...]) -> str:
     return f"{what}; to use {known} say --a2a-version {known}"
 
 
-def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation) -> Attachment:
+def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation, *, kept: bool) -> Attachment:
     settings = invocation.settings
     attachment = attach(card, bearer=settings.bearer, api_key=settings.api_key)
     for warning in attachment.warnings:
@@ -184,9 +187,9 @@ def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation) -
         invocation.out.warn("the API key belongs in the query, which gRPC does not have: it is not sent")
     for name in (*attachment.headers, *attachment.query):
         invocation.out.debug(f"credential sent as {name}")
-    carries = attachment.carries_credentials or bool(settings.service_parameters)
+    carries = attachment.carries_credentials or bool(settings.service_parameters) or kept
     _warn_of_exposure(interface, invocation, carries=carries)
-    if attachment.missing and not settings.service_parameters:
+    if attachment.missing and not settings.service_parameters and not kept:
         raise CredentialsMissing(f"the card asks for credentials ({', '.join(attachment.missing)}) and none was given")
     return attachment
 

@@ -130,7 +130,7 @@ async def test_a_user_who_refuses_is_told_of(idp: IdentityProvider, cache: Token
 async def test_nobody_is_asked_inside_a_server(idp: IdentityProvider, cache: TokenCache) -> None:
     with pytest.raises(LoginRequired, match="dragoman auth login") as caught:
         await given(OAuth("app", cache=cache), code(idp))
-    assert caught.value.command == f"dragoman auth login {AGENT} --client-id app"
+    assert caught.value.command() == f"dragoman auth login {AGENT} --client-id app"
 
 
 async def logged_in(idp: IdentityProvider, cache: TokenCache, client: str = "app", **options: Any) -> Secret:

@@ -1,5 +1,6 @@
 """How a login by OAuth ends when it does not end well. No message holds a secret."""
 
+import shlex
 from collections.abc import Iterable
 
 from dragoman.client.login.need import LoginError
@@ -31,11 +32,16 @@ class LoginFailed(LoginError):
 
 
 class LoginRequired(LoginError):
-    """Somebody has to log in, and this program may not ask them to. `command` is the command line that does it."""
+    """Somebody has to log in to the agent, and this program may not ask them to."""
 
-    def __init__(self, message: str, command: str) -> None:
-        self.command = command
-        super().__init__(f"{message}: {command}")
+    def __init__(self, agent: str, client_id: str) -> None:
+        self.agent = agent
+        self.client_id = client_id
+        super().__init__(f"Somebody has to log in to the agent first: {self.command()}")
+
+    def command(self, agent: str = "") -> str:
+        """The command line that does it; `agent` is another name for it."""
+        return shlex.join(["dragoman", "auth", "login", agent or self.agent, "--client-id", self.client_id])
 
 
 class TokensUnsafe(LoginError):

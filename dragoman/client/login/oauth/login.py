@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import shlex
 import ssl
 import time
 from collections.abc import Callable, Sequence
@@ -144,7 +143,7 @@ class OAuth:
                 tokens.write(kept)
                 return kept.token.secret()
         if not self._interactive:
-            raise LoginRequired("Somebody has to log in to the agent first", self._command(need))
+            raise LoginRequired(need.agent, self._client_id)
         return (await self.login(need)).token.secret()
 
     async def login(self, need: Need) -> Kept:
@@ -261,9 +260,6 @@ class OAuth:
     def _web(self, origin: str, trusted: str) -> Web:
         """For the agent at this origin, and a place that the user named or used before."""
         return Web(self._network, near=_is_here(origin) or _is_here(trusted), tls=self._tls)
-
-    def _command(self, need: Need) -> str:
-        return shlex.join(["dragoman", "auth", "login", need.agent, "--client-id", self._client_id])
 
 
 def _renewal(kept: Kept) -> dict[str, str]:

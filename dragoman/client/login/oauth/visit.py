@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-__all__ = ["Show", "Visit", "in_browser"]
+__all__ = ["Show", "Visit", "in_browser", "opened"]
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,5 +34,10 @@ Show = Callable[[Visit], Awaitable[None]]
 async def in_browser(visit: Visit) -> None:
     """Opens the page in the browser if there is one, and writes to standard error where it is."""
     sys.stderr.write(f"{visit.words()}\n")
+    await opened(visit)
+
+
+async def opened(visit: Visit) -> None:
+    """Opens the page in the browser, if there is one."""
     # A browser of the terminal's own would take the terminal, and wait until it is left.
     await asyncio.to_thread(webbrowser.open, visit.complete_url or visit.url)
