@@ -120,6 +120,7 @@ class Client:
 
     ask = _Blocking(asynchronous.Client.ask)
     card = _Blocking(asynchronous.Client.card)
+    fetch = _Blocking(asynchronous.Client.fetch)
     send_message = _Blocking(asynchronous.Client.send_message)
     get_task = _Blocking(asynchronous.Client.get_task)
     list_tasks = _Blocking(asynchronous.Client.list_tasks)

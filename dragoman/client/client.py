@@ -34,9 +34,11 @@ from dragoman.operations import (
     SEND_MESSAGE,
     SEND_STREAMING_MESSAGE,
 )
+from dragoman.outbound.files import FileFetcher
 from dragoman.types.card import AgentCard
-from dragoman.types.content import Message
+from dragoman.types.content import Message, Part
 from dragoman.types.events import StreamEvent
+from dragoman.types.fetching import Fetched
 from dragoman.types.requests import CancelTaskRequest, GetTaskRequest, SendMessageRequest
 from dragoman.types.task import Task, TaskState
 
@@ -65,10 +67,12 @@ class Client(Operations):
         patience: float = 300.0,
         on_auth_required: OnAuthRequired | None = None,
         extensions: ClientExtensions | None = None,
+        files: FileFetcher | None = None,
     ) -> None:
         super().__init__(link, extensions)
         self.on_auth_required = on_auth_required
         """Gives what a task waits for that waits for an authorization; see `connect`."""
+        self._files = files or FileFetcher()
         self._poll_interval = poll_interval
         self._patience = patience
         self._farewells = Farewells()
@@ -86,6 +90,7 @@ class Client(Operations):
                 await receiver.aclose()
             await self._farewells.aclose()
         finally:
+            self._files.close()
             await self._link.__aexit__(kind, error, trace)
 
     async def card(self) -> AgentCard:
@@ -168,6 +173,17 @@ class Client(Operations):
             return view.message
         assert view.task is not None
         return self._handle(view.task, attendance.release)
+
+    async def fetch(self, part: Part) -> Fetched:
+        """The bytes of a file that a part carries, or that its URL names; the latter without any credentials, and as
+        `network` and `fetch` of `connect` allow.
+
+        Raises:
+            FetchRefused: the URL may not be called.
+            FetchFailed: there is no such file, or none that is short enough.
+            ValueError: the part is no file.
+        """
+        return await self._files.fetch(part)
 
     async def task(self, task_id: str, *, history_length: int | None = None) -> TaskHandle:
         """A task that was begun earlier."""

@@ -16,12 +16,15 @@ from dragoman.client.link import LocalLink, RemoteLink
 from dragoman.client.local import InProcess
 from dragoman.client.login.identity import Identity
 from dragoman.client.login.sources import Auth
+from dragoman.client.network import Network, files_of, guard_of
 from dragoman.client.opening import SPOKEN, Opener
 from dragoman.client.route import Route
 from dragoman.client.signatures import CardDocument, CardJudge, CardSignatures
 from dragoman.client.transport import HttpTransport
 from dragoman.client.trust import Certificate, CertificateFiles
+from dragoman.errors import ConfigurationError
 from dragoman.extensions.extension import Extension
+from dragoman.outbound.files import FetchOptions
 from dragoman.types.card import AgentCard
 from dragoman.types.requests import ServiceParameters
 
@@ -49,6 +52,8 @@ def connect(
     verify: bool | ssl.SSLContext = True,
     certificate: CertificateFiles | None = None,
     on_auth_required: OnAuthRequired | None = None,
+    network: Network = "any",
+    fetch: FetchOptions | None = None,
     channels: Mapping[str, ChannelFactory] | None = None,
     http: HttpTransport | None = None,
     cards: CardCache | None = None,
@@ -86,6 +91,10 @@ def connect(
         on_auth_required: called by `ask` and `result` when the task waits for an authorization, with the task and the
             agent's message. It gives what to answer; True, if the authorization was given elsewhere and there is only
             to wait; or None, which raises `AuthRequired`. In a thread, unless it is a coroutine.
+        network: what may be called: `any`; `public`, which is public addresses over https, looked at again with each
+            connection and redirect; or a `Policy` (`docs/outbound.md`). It holds for cards, calls, streams and files,
+            over every binding but custom ones.
+        fetch: what `Client.fetch` may call, in place of `network`, and how much it reads.
         channels: makers of channels for custom bindings, by the binding's name or URI.
         http: sends the HTTP requests instead of aiohttp; stays the caller's to close, and has its own time-outs.
         cards: remembers cards over several clients that send the same headers.
@@ -103,9 +112,13 @@ def connect(
         patience=idle_timeout,
         on_auth_required=on_auth_required,
         extensions=extending,
+        files=files_of(network, fetch, verify),
     )
     if isinstance(agent, InProcess):
         return client(LocalLink(agent, ServiceParameters(version="1.0", extensions=extending.uris)))
+    guard = guard_of(network)
+    if guard is not None and http is not None and getattr(http, "guard", None) is None:
+        raise ConfigurationError("network= is for connections that Dragoman makes, and http= brings others")
     place = _place(agent)
     under_tls = partial(secure, reference=agent)
     identity = Identity(
@@ -121,7 +134,9 @@ def connect(
     )
     custom = channels or {}
     own = None if certificate is None else Certificate.of(certificate)
-    opener = Opener(identity, options, http=http, verify=verify, certificate=own, custom=custom, secure=under_tls)
+    opener = Opener(
+        identity, options, http=http, verify=verify, certificate=own, guard=guard, custom=custom, secure=under_tls
+    )
 
     def plan(card: AgentCard) -> Route:
         interfaces = at_hand(candidates(card, SPOKEN, versions=versions, bindings=bindings, custom=custom), custom)

@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from dragoman.errors import ConfigurationError, ConnectFailed
@@ -75,7 +76,7 @@ def guard_of(network: Network) -> Guard | None:
 def files_of(network: Network, options: FetchOptions | None, verify: bool | ssl.SSLContext) -> FileFetcher:
     """What fetches files for a client: never with a certificate of its own."""
     policy = network if isinstance(network, Policy) else Policy(insecure=network == "any")
-    return FileFetcher(options, policy=policy if options is None else None, tls=_authorities(verify))
+    return FileFetcher(options, policy=policy if options is None else None, tls=partial(_authorities, verify))
 
 
 def _authorities(verify: bool | ssl.SSLContext) -> ssl.SSLContext | None:

@@ -4,7 +4,7 @@ import asyncio
 import importlib
 import math
 import ssl
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Literal
 from urllib.parse import urljoin
@@ -28,6 +28,10 @@ LONGEST_TYPE = 255
 LOOKUPS = 8
 """Names that are resolved at a time."""
 HEADERS = {"Accept": "*/*", "User-Agent": "dragoman"}
+
+
+Trusting = ssl.SSLContext | Callable[[], ssl.SSLContext | None] | None
+"""Whom to trust, or what makes that once it is needed, which takes a while; None: the system's authorities."""
 
 
 class FetchFailed(DragomanError):
@@ -87,12 +91,12 @@ class FileFetcher:
         *,
         policy: Policy | None = None,
         resolve: Resolve | None = None,
-        tls: ssl.SSLContext | None = None,
+        tls: Trusting = None,
     ) -> None:
         self._options = options or FetchOptions()
         self._policy = policy or self._options.policy()
         self._resolve = resolve
-        self._tls = tls
+        self._tls: Trusting = tls
         self._resolver: Resolver | None = None
         self._places = asyncio.Semaphore(self._options.at_once)
 
@@ -133,6 +137,8 @@ class FileFetcher:
         module: ModuleType = await asyncio.to_thread(importlib.import_module, "dragoman.outbound.pool")
         if self._resolver is None:
             self._resolver = Resolver(self._policy, self._resolve, LOOKUPS)
+        if callable(self._tls):
+            self._tls = self._tls()
         timeout = self._options.timeout
         pool = module.Pool(self._policy, self._resolver, self._tls, timeout, timeout)
         try:
