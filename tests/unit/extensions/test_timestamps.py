@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dragoman.extensions import ExtendedCall, Timestamps
-from dragoman.types import Artifact, GetTaskRequest, Message, Part, Role, SendMessageRequest
+from dragoman.types import Artifact, GetTaskRequest, Message, Part, Role, SendMessageRequest, TaskArtifactUpdateEvent
 
 FIELD = "github.com/a2aproject/a2a-samples/extensions/timestamp/v1/timestamp"
 CALL = ExtendedCall(operation="SendMessage")
@@ -68,3 +68,9 @@ def test_the_name_in_the_metadata_follows_the_uri() -> None:
     documented = Timestamps(Timestamps.DOCUMENTED)
     assert documented.field == "github.com/a2aproject/a2a-samples/samples/extensions/timestamp/v1/timestamp"
     assert Timestamps().field == FIELD
+
+
+def test_a_chunk_stands_under_the_stamp_of_its_artifact() -> None:
+    artifact = Artifact(artifact_id="a", parts=(Part(text="x"),))
+    chunk = TaskArtifactUpdateEvent(task_id="t", context_id="c", artifact=artifact, append=True)
+    assert Timestamps().on_emit(chunk) is chunk
