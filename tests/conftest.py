@@ -15,6 +15,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "idp" in item.fixturenames:
             item.add_marker(pytest.mark.interop)
+        if isinstance(item, pytest.Function) and "stage" in item.fixturenames:
+            # What has been played on the stage once is looked at by many tests.
+            item.add_marker(pytest.mark.xdist_group("stage"))
 
 
 @pytest.fixture(scope="session")
