@@ -24,7 +24,7 @@ from dragoman.types.task import Task, TaskState
 __all__ = ["Invocation", "perform"]
 
 _CLOSED_PIPE = 141
-_CARRIED = ("transport", "a2a_version", "config", "insecure")
+_CARRIED = ("transport", "a2a_version", "config", "insecure", "network")
 """Options of the command line that a command to go on needs as well."""
 
 

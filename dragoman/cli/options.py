@@ -9,7 +9,7 @@ import importlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import click
 
@@ -52,6 +52,7 @@ class Settings:
         self.service_parameters: tuple[tuple[str, str], ...] = values["svc_param"]
         self.metadata: dict[str, Any] | None = values["metadata"]
         self.insecure: bool = values["insecure"]
+        self.network: Literal["any", "public"] = values["network"]
         self.config: str | None = values["config"]
         self.verbose: bool = values["verbose"]
         self.debug: bool = values["debug"]

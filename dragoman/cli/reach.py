@@ -29,6 +29,7 @@ from dragoman.client.discovery import (
     minor,
     secure,
 )
+from dragoman.client.network import guard_of
 from dragoman.client.signatures import CardDocument
 from dragoman.client.transport import AiohttpTransport
 from dragoman.client.wire import code_of
@@ -113,6 +114,7 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
             extensions=extensions,
             auth=logins,
             verify=not settings.insecure,
+            network=settings.network,
             poll_interval=settings.poll_interval,
         ) as client:
             yield Reached(card, interface, client)
@@ -129,7 +131,8 @@ def _with_scheme(card: AgentCard, interface: AgentInterface) -> AgentInterface:
 
 
 def _transport(invocation: Invocation) -> AiohttpTransport:
-    return AiohttpTransport(verify=not invocation.settings.insecure)
+    settings = invocation.settings
+    return AiohttpTransport(verify=not settings.insecure, guard=guard_of(settings.network))
 
 
 def _reference(named: str) -> str:

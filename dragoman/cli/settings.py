@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dragoman.cli import dotenv
-from dragoman.cli.values import duration, json_object, output_format, pair, secret, switch, text, version
+from dragoman.cli.values import duration, json_object, network, output_format, pair, secret, switch, text, version
 
 __all__ = ["SETTINGS", "Setting"]
 
@@ -85,6 +85,13 @@ SETTINGS: tuple[Setting, ...] = (
         "Do not verify TLS certificates (verified by default). Warns.",
         False,
         is_switch=True,
+    ),
+    Setting(
+        "network",
+        network,
+        "What may be called: any, or public, which is public addresses over https at ports 443 and 8443.",
+        "any",
+        metavar="NETWORK",
     ),
     Setting("config", text, "Configuration file in place of the nearest .env.", metavar="PATH"),
     Setting("verbose", switch, "Show all data exchanged (by default concise).", False, is_switch=True),

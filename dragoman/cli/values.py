@@ -3,7 +3,7 @@
 import re
 from typing import Any, cast
 
-__all__ = ["duration", "json_object", "output_format", "pair", "secret", "switch", "text", "version"]
+__all__ = ["duration", "json_object", "network", "output_format", "pair", "secret", "switch", "text", "version"]
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _STEP = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
@@ -51,6 +51,13 @@ def output_format(value: str) -> str:
     cleaned = value.strip().lower()
     if cleaned not in ("text", "json"):
         raise ValueError(f"{value!r} is neither text nor json")
+    return cleaned
+
+
+def network(value: str) -> str:
+    cleaned = value.strip().lower()
+    if cleaned not in ("any", "public"):
+        raise ValueError(f"{value!r} is neither any nor public")
     return cleaned
 
 

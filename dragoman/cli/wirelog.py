@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from dragoman.cli.credentials import Attachment
 from dragoman.cli.output import Output
+from dragoman.client.network import Guard
 from dragoman.client.transport import HttpResponse, HttpTransport
 
 __all__ = ["Wire"]
@@ -49,6 +50,11 @@ class Wire:
             for name, value in response.headers.items():
                 self._out.debug(f"< {name}: {value}")
             yield _Told(response, self._out)
+
+    @property
+    def guard(self) -> Guard | None:
+        """What the transport behind it is under."""
+        return getattr(self._inner, "guard", None)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

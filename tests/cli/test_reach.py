@@ -145,3 +145,17 @@ async def test_the_command_to_go_on_leaves_out_the_user_of_a_url(agent: Scripted
     assert ran.code == 0, ran.err
     assert "[redacted]@127.0.0.1" in ran.fields["Resume"][0]
     assert "s3cr3t" not in ran.out + ran.err
+
+
+async def test_only_the_network_that_was_asked_for_is_called(agent: ScriptedAgent, program: Program) -> None:
+    refused, by_variable, called, wrong = await asyncio.gather(
+        program.run("card", "get", "--network", "public", "-o", "json"),
+        program.run("send", "hi", "-o", "json", env={"A2ACLI_NETWORK": "public"}),
+        program.run("card", "get", "--network", "any"),
+        program.run("card", "get", "--network", "private"),
+    )
+    for ran in (refused, by_variable):
+        assert ran.code != 0
+        assert "Only https may be called" in ran.error["message"]
+    assert called.code == 0
+    assert "neither any nor public" in wrong.err
