@@ -2,8 +2,7 @@
 
 from dragoman.cli.invocation import Invocation
 from dragoman.client.discovery import secure
-from dragoman.client.login import Need, Secret
-from dragoman.client.login.oauth import KeptLogins
+from dragoman.client.login import Login, Need, Secret
 from dragoman.client.login.origins import origin_of
 from dragoman.types.card import AgentCard, AgentInterface, OAuth2SecurityScheme, OpenIdConnectSecurityScheme
 
@@ -13,7 +12,7 @@ __all__ = ["kept_logins"]
 class _Shown:
     """Kept logins whose tokens are hidden from every output before they are used."""
 
-    def __init__(self, logins: KeptLogins, invocation: Invocation) -> None:
+    def __init__(self, logins: Login, invocation: Invocation) -> None:
         self._logins = logins
         self._invocation = invocation
 
@@ -39,6 +38,8 @@ def kept_logins(card: AgentCard, interface: AgentInterface, invocation: Invocati
     invocation.can_log_in = bool(names)
     if not names or invocation.settings.bearer is not None:
         return None
+    from dragoman.client.login.oauth import KeptLogins
+
     origin = origin_of(interface.url, secure=secure(card, interface))
     logins = KeptLogins()
     if not any(kept.key.origin == origin and kept.key.scheme in names for kept in logins.kept):

@@ -1,5 +1,7 @@
 """Calling agents: `connect` gives a `Client`."""
 
+from typing import TYPE_CHECKING, Any
+
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
 from dragoman.client.client import Client
 from dragoman.client.connecting import AgentReference, connect
@@ -29,6 +31,9 @@ from dragoman.client.signatures import CardNotVerified, CardSignatures
 from dragoman.client.task import TaskHandle
 from dragoman.client.transport import AiohttpTransport, HttpResponse, HttpTransport
 
+if TYPE_CHECKING:
+    from dragoman.client.login.oauth import KeptLogins, LoginFailed, LoginRequired, OAuth, TokenCache
+
 __all__ = [
     "AgentReference",
     "AiohttpTransport",
@@ -51,12 +56,16 @@ __all__ = [
     "HttpTransport",
     "InProcess",
     "InputRequired",
+    "KeptLogins",
     "LocalChannel",
     "LocalService",
     "Login",
     "LoginError",
+    "LoginFailed",
+    "LoginRequired",
     "Need",
     "NoUsableInterface",
+    "OAuth",
     "ReceiverOptions",
     "ReplyOptions",
     "ResultOptions",
@@ -66,6 +75,18 @@ __all__ = [
     "TaskFailed",
     "TaskHandle",
     "TaskUnfinished",
+    "TokenCache",
     "WaitOptions",
     "connect",
 ]
+
+# Most who call have their credentials already.
+_OAUTH = frozenset({"KeptLogins", "LoginFailed", "LoginRequired", "OAuth", "TokenCache"})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OAUTH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dragoman.client.login import oauth
+
+    return getattr(oauth, name)

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import webbrowser
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -39,5 +38,7 @@ async def in_browser(visit: Visit) -> None:
 
 async def opened(visit: Visit) -> None:
     """Opens the page in the browser, if there is one."""
+    import webbrowser  # brings much along
+
     # A browser of the terminal's own would take the terminal, and wait until it is left.
     await asyncio.to_thread(webbrowser.open, visit.complete_url or visit.url)
