@@ -19,6 +19,7 @@ from dragoman.client.login.challenges import challenges_in
 from dragoman.client.login.placing import Carried
 from dragoman.client.login.presenter import answered, streamed
 from dragoman.client.network import Guard
+from dragoman.client.pacing import seconds_until
 from dragoman.client.trust import Certificate
 from dragoman.dialects.base import Dialect, HttpReply, HttpRequest, Target
 from dragoman.errors import (
@@ -177,12 +178,18 @@ class GrpcChannel:
         said = {"grpc-status": str(code.value[0]), "grpc-message": quote(text), **trailers}
         try:
             self._dialect.decode_result(operation, HttpReply(200, said))
-        except (UnauthenticatedError, PermissionDeniedError) as failure:
-            failure.challenges = challenges_in(trailers.get("www-authenticate", ""))
-            return failure
         except Exception as failure:  # noqa: BLE001 -- what the dialect makes of it is what is wanted
-            return failure
+            return _completed(failure, trailers)
         return ReplyMalformed("The agent's answer is no error and no result", text)
+
+
+def _completed(failure: Exception, trailers: Mapping[str, str]) -> Exception:
+    """The failure with what the metadata say of it, beside the status."""
+    if isinstance(failure, UnauthenticatedError | PermissionDeniedError):
+        failure.challenges = challenges_in(trailers.get("www-authenticate", ""))
+    elif isinstance(failure, UnavailableError):
+        failure.retry_after = seconds_until(trailers.get("retry-after", ""))
+    return failure
 
 
 def _is_broken(status: str, text: str, trailers: Mapping[str, str]) -> bool:

@@ -1,6 +1,6 @@
 """The JSON-RPC binding, whatever the version: a version has its own methods, codecs, and data of errors.
 
-HTTP answers are 200, except where HTTP itself has something to say: 401, 403, 413, 503.
+HTTP answers are 200, except where HTTP itself has something to say: 401, 403, 413, 429, 503.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ from dragoman.types.events import StreamEvent
 
 __all__ = ["JsonRpcBinding"]
 
-_OWN_STATUS = frozenset({401, 403, 413, 503})
+_OWN_STATUS = frozenset({401, 403, 413, 429, 503})
 _JSON = {"content-type": "application/json"}
 # One HTTP exchange has one request, so its id need not be unique.
 _ID = 1

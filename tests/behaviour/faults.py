@@ -33,6 +33,7 @@ ERRORS: dict[str, tuple[int, int, str]] = {
     "UNAUTHENTICATED": (-31401, 401, "UNAUTHENTICATED"),
     "PERMISSION_DENIED": (-31403, 403, "PERMISSION_DENIED"),
     "REQUEST_TOO_LARGE": (-32600, 413, "RESOURCE_EXHAUSTED"),
+    "LIMIT_EXCEEDED": (-31429, 429, "RESOURCE_EXHAUSTED"),
     "UNAVAILABLE": (-32603, 503, "UNAVAILABLE"),
 }
 # Where a line before 1.0 has another status: the draft says so in its section 5.4; for 0.3 the official SDKs do.
@@ -76,7 +77,7 @@ STATUSES = (
 )
 TYPES = "https://a2a-protocol.org/errors/"
 BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest"
-OWN_STATUS = {401, 403, 413, 503}
+OWN_STATUS = {401, 403, 413, 429, 503}
 """What intermediaries must see is an HTTP status in JSON-RPC too."""
 
 Details = list[dict[str, Any]]
