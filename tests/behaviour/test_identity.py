@@ -3,6 +3,8 @@ sometimes nobody answers.
 """
 
 import asyncio
+import json
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -41,8 +43,6 @@ def introspecting(idp: IdentityProvider, asking: Introspection = ASKING) -> OAut
 async def test_a_new_key_is_followed_and_old_tokens_stay_good_until_their_key_is_retired(
     serve: Serve, idp: IdentityProvider, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As if half a minute had passed since the keys were looked for.
-    monkeypatch.setattr("dragoman.auth.published.PAUSE", 0.0)
     wire = await serve(echo(auth=OpenIdConnect(idp.issuer, audience=AUDIENCE)))
     old = idp.token()
     task = await wire.send(**by(old))
@@ -52,6 +52,8 @@ async def test_a_new_key_is_followed_and_old_tokens_stay_good_until_their_key_is
     assert await wire.get(task["id"], **by(old)) == task
     idp.retire()
     assert await wire.get(task["id"], **by(new)) == task
+    # As if half a minute had passed since a key was missed.
+    monkeypatch.setattr("dragoman.auth.published.PAUSE", 0.0)
     idp.rotate()
     assert await wire.get(task["id"], **by(idp.token())) == task
     with refused("UNAUTHENTICATED"):
@@ -66,12 +68,16 @@ async def test_a_key_that_is_made_up_has_the_provider_asked_no_more_than_twice_a
     token = idp.token()
     await wire.send(**by(token))
     before = idp.calls(idp.jwks_url)
-    idp.rotate()
-    for _ in range(20):
+    for number in range(20):
         with refused("UNAUTHENTICATED"):
-            await wire.send(**by(idp.token()))
-    assert idp.calls(idp.jwks_url) == before
+            await wire.send(**by(_under_another_key(token, f"made up {number}")))
+    assert idp.calls(idp.jwks_url) == before + 1
     await wire.send(**by(token))
+
+
+def _under_another_key(token: str, kid: str) -> str:
+    head = json.dumps({"alg": "ES256", "kid": kid}).encode()
+    return f"{urlsafe_b64encode(head).decode().rstrip('=')}.{token.partition('.')[2]}"
 
 
 @only(FINAL_JSON[0])

@@ -58,14 +58,30 @@ async def test_keys_are_fetched_once_and_again_when_they_are_old() -> None:
 async def test_a_key_that_is_missed_is_looked_for_but_not_by_everybody_at_once() -> None:
     issuer = Issuer()
     await issuer.ids()
+    for number in range(100):
+        await issuer.ids(f"made up {number}")
+    assert issuer.asked == 2
     issuer.published = BOTH
     assert await issuer.ids(OTHER_KEY.id) == (KEY.id,)
     issuer.now += PAUSE
     assert await issuer.ids(OTHER_KEY.id) == (KEY.id, OTHER_KEY.id)
-    issuer.now += PAUSE
     for number in range(100):
         await issuer.ids(f"made up {number}")
     assert issuer.asked == 3
+
+
+async def test_a_key_that_is_new_is_found_at_once_by_all_who_miss_it() -> None:
+    issuer = Issuer()
+    await issuer.ids()
+    issuer.published = BOTH
+    issuer.gate = asyncio.Event()
+    missing = [asyncio.create_task(issuer.ids(OTHER_KEY.id)) for _ in range(10)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert await issuer.ids() == (KEY.id,)
+    issuer.gate.set()
+    assert set(await asyncio.gather(*missing)) == {(KEY.id, OTHER_KEY.id)}
+    assert issuer.asked == 2
 
 
 async def test_another_set_is_another_edition() -> None:
