@@ -63,7 +63,7 @@ async def test_who_is_let_in_with_tokens_of_a_provider_and_what_the_others_are_t
 
 def hearing(heard: list[str], auth: Any) -> Agent:
     """An agent that tells what it has heard."""
-    agent = Agent("Hearing", "Listens.", auth=auth)
+    agent = Agent("Hearing", "Listens.", auth=auth, store="memory")
 
     @agent.skill(tags=["demo"])
     async def listen(task: TaskContext) -> str:

@@ -6,14 +6,16 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
 import trustme
 
 from dragoman import connect
-from dragoman.errors import ConnectFailed
+from dragoman.errors import ConnectFailed, UnauthenticatedError
 from tests.behaviour.manifest import requirement
+from tests.unit.auth.certificates import ALICE, alternative, authority, issued
 
 SERVES = """
 import sys
@@ -104,3 +106,45 @@ async def test_nothing_is_said_without_tls(secure: Secure) -> None:
     writer.write(b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     assert b"HTTP/1.1" not in await reader.read()
     writer.close()
+
+
+KNOWS = """
+from dragoman import Agent, TaskContext
+from dragoman.auth import MutualTls
+
+agent = Agent("Knowing", auth=MutualTls(), store="memory")
+
+@agent.skill
+async def echo(task: TaskContext):
+    yield task.text
+"""
+
+
+@pytest.fixture
+def knowing(tmp_path: Path) -> Iterator[str]:
+    """The URL of an agent that asks for certificates."""
+    (tmp_path / "agent.py").write_text(KNOWS)
+    authority().files(tmp_path, "authority")
+    chain, key = issued(authority(), names=alternative(ip="127.0.0.1"), uses=None).files(tmp_path, "server")
+    program = [Path(sys.executable).parent / "dragoman", "serve", tmp_path / "agent.py", "--port", "0"]
+    program += ["--tls-cert", chain, "--tls-key", key, "--tls-client-ca", tmp_path / "authority.pem"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().removeprefix("Agent  ").strip()
+        finally:
+            process.terminate()
+            _, errors = process.communicate(timeout=20)
+    assert errors == ""
+
+
+@requirement("R-7.1-01", "R-7.4-01")
+async def test_a_served_agent_asks_for_certificates_and_knows_callers_by_them(knowing: str, tmp_path: Path) -> None:
+    trusting = ssl.create_default_context(cafile=tmp_path / "authority.pem")
+    async with connect(knowing, verify=trusting) as client:
+        with pytest.raises(UnauthenticatedError):
+            await client.ask("nobody")
+    trusting.load_cert_chain(*issued(authority(), names=alternative(uri=ALICE)).files(tmp_path, "own"))
+    for binding in ("JSONRPC", "HTTP+JSON"):
+        async with connect(knowing, verify=trusting, bindings=[binding]) as client:
+            assert await client.ask("alice") == "alice"
