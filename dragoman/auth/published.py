@@ -57,7 +57,7 @@ class Published(Generic[T]):
             async with self._turn:
                 if self._is_first_due():
                     await self._renew()
-        else:
+        elif is_missed is not None or self._now() - self._fetched >= FRESH:
             await self._renewed(is_missed is not None and is_missed(self._latest))
         if self._latest is None or self._now() - self._fetched > GOOD:
             error = UnavailableError("What the issuer publishes cannot be had now")
