@@ -72,7 +72,7 @@ class Identity:
         origin = self._origin(card, interface)
         if self._secret_headers and not own and not self.is_home(card, interface):
             why = self._origins.refusal(origin, interface.url, self._all(card))
-            raise CredentialsWithheld(f"{why} (headers={', '.join(self._secret_headers)})", origin or "")
+            raise CredentialsWithheld(f"{why} (headers: {', '.join(self._secret_headers)})", origin or "")
         if self._wallet is None:
             return None
         place = Place(origin or "", self._card, self._certificate)

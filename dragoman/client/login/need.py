@@ -23,11 +23,14 @@ class CredentialsMissing(LoginError):
 
 
 class CredentialsWithheld(LoginError):
-    """There are credentials, and they may not go where the card sends its callers. `origin` is that place."""
+    """There are credentials, and they may not go where the card sends its callers. `origin` is that place, which the
+    caller can name to allow it; empty if it has none. `reason` is the message without that advice.
+    """
 
-    def __init__(self, message: str, origin: str = "") -> None:
+    def __init__(self, reason: str, origin: str = "") -> None:
+        self.reason = reason
         self.origin = origin
-        super().__init__(message)
+        super().__init__(f"{reason}; credential_origins=[{origin!r}] allows it" if origin else reason)
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):

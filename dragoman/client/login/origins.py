@@ -86,17 +86,14 @@ class Origins:
         return origin in self._named or home == {origin}
 
     def refusal(self, origin: str | None, url: str, interfaces: Sequence[str | None]) -> str:
-        """Why credentials may not go there, and what would change that; empty if they may."""
+        """Why credentials may not go there; empty if they may."""
         if origin is None:
-            return (
-                f"Credentials are not sent to {_shortened(url)}: that URL can be read in more than one way, or in none"
-            )
-        way = f"credential_origins=[{origin!r}] allows it"
+            return f"Credentials are not sent to {_shortened(url)}: that URL can be read in more than one way, or in none"
         if not self.are_of(origin, interfaces):
             home = f"it comes from {self._card}" if self._card is not None else "its interfaces are at several places"
-            return f"Credentials are not sent to {origin}, where the card leads: {home}; {way}"
+            return f"Credentials are not sent to {origin}, where the card leads: {home}"
         if origin.startswith("http:") and origin not in self._named and not _is_loopback(origin):
-            return f"Credentials are not sent to {origin} without TLS; {way}"
+            return f"Credentials are not sent to {origin} without TLS"
         return ""
 
 
