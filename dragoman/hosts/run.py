@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,6 +32,8 @@ OTHER_FILES = 128
 DEFAULTS = ConnectionLimits()
 
 log = logging.getLogger("dragoman.hosts")
+
+T = TypeVar("T")
 
 
 class Serving(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,10 +109,7 @@ async def _serve(serving: Serving, site: Site, host: str, port: int) -> None:
     loop = site.loop
     stop, listener = _Stop(), Listener(site)
     with _signals(loop, stop):
-        try:
-            own, number = await listener.bind(host, port)
-        except OSError as error:
-            raise _cannot(f"{host}:{port} cannot be listened on: {error.strerror or error}", 1) from error
+        own, number = await _had(listener.bind(host, port), f"{host}:{port}")
         try:
             await serving.open()
         except Exception as error:  # whatever it is, it is told and the process ends
@@ -118,7 +117,7 @@ async def _serve(serving: Serving, site: Site, host: str, port: int) -> None:
             raise _cannot(str(error), 3) from error
         try:
             if not stop.told.is_set():
-                await listener.start()
+                await _had(listener.start(), f"{host}:{port}")
                 _spare_the_collector()
                 own = f"[{own}]" if ":" in own else own
                 serving.ready(f"http{'' if site.tls is None else 's'}://{own}:{number}")
@@ -126,6 +125,14 @@ async def _serve(serving: Serving, site: Site, host: str, port: int) -> None:
         finally:
             listener.close()
             await serving.close()
+
+
+async def _had(listening: Awaitable[T], address: str) -> T:
+    """What comes of it; another process may have the port, or take it just now."""
+    try:
+        return await listening
+    except OSError as error:
+        raise _cannot(f"{address} cannot be listened on: {error.strerror or error}", 1) from error
 
 
 def _cannot(why: str, code: int) -> SystemExit:
