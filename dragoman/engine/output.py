@@ -109,7 +109,7 @@ class Output:
         self.volume.replace(left)
 
     def text(self, chunk: str) -> None:
-        """Raises `TooLarge`, and so does `artifact`, and then takes nothing."""
+        """Raises `TooLarge`, and so do `artifact` and `status`, and then takes nothing."""
         self.volume.text(len(chunk))
         run = self._open_run()
         run.chunks.append(chunk)
@@ -125,6 +125,7 @@ class Output:
         self._add(artifact, append=append, last_chunk=last_chunk)
 
     def status(self, status: TaskStatus) -> None:
+        self.volume.note(status.message)
         self._waiting.append(TaskStatusUpdateEvent(task_id=self._task_id, context_id=self._context_id, status=status))
 
     def end_text(self) -> None:

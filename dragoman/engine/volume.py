@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from dragoman.core.weight import size_of
+from dragoman.core.weight import size_of, weight_of
 from dragoman.ports.agent import TooLarge
 from dragoman.ports.limits import CallLimits
-from dragoman.types.content import Artifact
+from dragoman.types.content import Artifact, Message
 
 __all__ = ["Volume"]
 
@@ -57,6 +57,11 @@ class Volume:
         self._sizes[artifact.artifact_id] = own = size + (self._sizes.get(artifact.artifact_id, 0) if append else 0)
         self._check(own)
         return size
+
+    def note(self, message: Message | None) -> None:
+        """A message about how it goes. It passes, but the log has it. Raises as `artifact` does."""
+        self._made += weight_of(message)
+        self._check(0)
 
     def _check(self, own: int) -> None:
         most_own, most = self._limits.max_artifact_bytes, self._limits.max_task_bytes

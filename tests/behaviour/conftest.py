@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent
+from tests.behaviour.addresses import Called, somewhere
 from tests.behaviour.agents import echo
 from tests.behaviour.cells import FINAL_JSON, Cell, cells_of
 from tests.behaviour.rpc import Bridge
@@ -84,6 +85,16 @@ async def serve(cell: Cell, store_kind: str, started: Start) -> Serve:
         wire = await wire_to(await started(app), cell)
         wire.app = app
         return wire
+
+    return serving
+
+
+@pytest.fixture
+def called(cell: Cell, store_kind: str, started: Start) -> Called:
+    """Serves an agent to callers who call from where they say, and gives the wire to it in one of the cells."""
+
+    async def serving(agent: Agent) -> Wire:
+        return await wire_to(await started(somewhere(agent.asgi())), cell)
 
     return serving
 
