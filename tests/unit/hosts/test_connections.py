@@ -103,19 +103,25 @@ def test_what_is_no_address_has_no_network() -> None:
 @pytest.mark.parametrize("name", ConnectionLimits.__struct_fields__)
 @pytest.mark.parametrize("wrong", [0, -1, float("nan")])
 def test_a_limit_of_nothing_is_none(name: str, wrong: float) -> None:
+    given: dict[str, Any] = {name: wrong}
     with pytest.raises(ConfigurationError, match=name):
-        ConnectionLimits(**{name: wrong})  # type: ignore[arg-type] -- on purpose
+        ConnectionLimits(**given)
 
 
 def test_a_process_that_may_open_few_files_takes_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    soft = 1024
+
+    def limits(_: int) -> tuple[int, int]:
+        return soft, 4096
+
+    monkeypatch.setattr(resource, "getrlimit", limits)
     assert _possible(ConnectionLimits()).most == 1024 - OTHER_FILES
     assert _possible(ConnectionLimits(most=10)).most == 10
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, 4096))
+    soft = resource.RLIM_INFINITY
     assert _possible(ConnectionLimits()).most == 2000
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (20, 4096))
+    soft = 20
     assert _possible(ConnectionLimits()).most == 1
 
 
