@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, ConfigurationError, Message, Part, TaskContext
-from dragoman.auth import ApiKey, OwnScheme, Principal, by_claim
+from dragoman.auth import ApiKey, Principal, by_claim
 from dragoman.errors import DragomanError
 from dragoman.operations import SEND_MESSAGE
 from dragoman.types import Role
-from dragoman.types.card import HTTPAuthSecurityScheme
 from dragoman.types.requests import SendMessageRequest, ServiceParameters
 from tests.behaviour.agents import echo, obedient
 from tests.behaviour.callers import API_KEY, KEYS, keyed, schemes
 from tests.behaviour.cells import LISTS_SAY_LITTLE, NO_LISTS, NO_TENANTS, without
 from tests.behaviour.configs import PUSH, Configs
+from tests.behaviour.guesses import named, who
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, Start, card_of, message, refused
 from tests.unit.auth.tokens import bearer
@@ -30,26 +30,13 @@ CLAIMS: dict[str, dict[str, Any]] = {
 }
 
 
-def who(name: str) -> dict[str, str]:
-    return {"authorization": f"Name {name}"}
-
-
-async def _named(credentials: Any) -> Principal | None:
-    name = credentials.authorization("Name")
-    return None if name is None else Principal(name, "name", claims=CLAIMS.get(name, {}))
-
-
-def named() -> OwnScheme:
-    """Whoever says a name has it: what is at stake here is what comes after."""
-    return OwnScheme("name", HTTPAuthSecurityScheme(scheme="Name"), _named, told="Name")
-
-
+NAMED = named(CLAIMS)
 ALICE, AMY, BOB, EVE, LONE, ANN, ZOE = map(who, ("alice", "amy", "bob", "eve", "lone", "ann", "zoe"))
 
 
 @requirement("R-13.1-01", "R-13.1-03")
 async def test_who_has_the_same_claim_of_the_same_issuer_shares_and_nobody_else(serve: Serve, store: str) -> None:
-    wire = await serve(obedient(store=store, push=PUSH, auth=named(), access=by_claim("org")))
+    wire = await serve(obedient(store=store, push=PUSH, auth=NAMED, access=by_claim("org")))
     task = await wire.send("ask", headers=ALICE)
     assert await wire.get(task["id"], headers=AMY) == task
     hers = Configs(wire, task["id"], headers=AMY)
@@ -68,7 +55,7 @@ async def test_who_has_the_same_claim_of_the_same_issuer_shares_and_nobody_else(
 @requirement("R-13.1-05")
 @without(NO_LISTS, LISTS_SAY_LITTLE)
 async def test_lists_hold_what_is_shared(serve: Serve, store: str) -> None:
-    wire = await serve(obedient(store=store, auth=named(), access=by_claim("org")))
+    wire = await serve(obedient(store=store, auth=NAMED, access=by_claim("org")))
     tasks = [await wire.send("done", headers=caller) for caller in (ALICE, AMY)]
     for caller, count in ((ALICE, 2), (AMY, 2), (EVE, 0), (LONE, 0)):
         listed = await wire.call("ListTasks", {}, headers=caller)
@@ -93,7 +80,7 @@ async def test_nobody_becomes_a_group_by_taking_its_name(serve: Serve) -> None:
     def team(caller: Principal) -> str:
         return "team" if caller.id in {"alice", "amy"} else ""
 
-    wire = await serve(echo(auth=named(), access=team))
+    wire = await serve(echo(auth=NAMED, access=team))
     task = await wire.send("hello", headers=ALICE)
     with refused("TASK_NOT_FOUND"):
         await wire.get(task["id"], headers=who("team"))
@@ -106,7 +93,7 @@ async def test_what_decides_with_no_name_lets_nobody_in(serve: Serve) -> None:
     def broken(_: Principal) -> Any:
         return None
 
-    wire = await serve(echo(auth=named(), access=broken))
+    wire = await serve(echo(auth=NAMED, access=broken))
     with refused("INTERNAL_ERROR"):
         await wire.send("hello", headers=ALICE)
 
@@ -114,7 +101,7 @@ async def test_what_decides_with_no_name_lets_nobody_in(serve: Serve) -> None:
 async def test_those_who_share_tasks_choose_the_ids_of_their_messages_each_for_themselves(
     serve: Serve, store: str
 ) -> None:
-    wire = await serve(obedient(store=store, auth=named(), access=by_claim("org"), idempotency="strict"))
+    wire = await serve(obedient(store=store, auth=NAMED, access=by_claim("org"), idempotency="strict"))
     said = message("done")
     hers, again, others = [await wire.send(said, headers=caller) for caller in (ALICE, ALICE, AMY)]
     assert hers["id"] == again["id"] != others["id"]
@@ -125,7 +112,7 @@ async def test_those_who_share_tasks_choose_the_ids_of_their_messages_each_for_t
 
 
 async def test_a_handler_knows_who_of_those_who_share_it_works_for(serve: Serve, store: str) -> None:
-    agent = Agent("Curious", store=store, auth=named(), access=by_claim("org"))
+    agent = Agent("Curious", store=store, auth=NAMED, access=by_claim("org"))
 
     @agent.skill
     async def look(task: TaskContext) -> str:
@@ -148,7 +135,7 @@ TENANTS = by_claim("tenants")
 @requirement("R-13.1-01", "R-13.1-02", "R-3.3.2-08", "R-3.3.2-13")
 @without(NO_TENANTS)
 async def test_a_tenant_that_is_not_the_callers_looks_like_one_that_does_not_exist(serve: Serve, store: str) -> None:
-    wire = await serve(obedient(store=store, auth=named(), tenants=TENANTS))
+    wire = await serve(obedient(store=store, auth=NAMED, tenants=TENANTS))
     task = await wire.send("ask", headers=ALICE, tenant="acme")
     told: set[str] = set()
     for tenant in ("acme", "no-such-tenant", "lab"):
@@ -165,7 +152,7 @@ async def test_a_tenant_that_is_not_the_callers_looks_like_one_that_does_not_exi
 
 
 async def test_who_has_one_tenant_need_not_name_it_and_who_has_several_or_none_must(serve: Serve, store: str) -> None:
-    wire = await serve(obedient(store=store, auth=named(), tenants=TENANTS, access="tenant"))
+    wire = await serve(obedient(store=store, auth=NAMED, tenants=TENANTS, access="tenant"))
     task = await wire.send("ask", headers=AMY)
     assert await wire.get(task["id"], headers=AMY) == task
     for caller in (ALICE, EVE, LONE, ANN):
@@ -177,7 +164,7 @@ async def test_who_has_one_tenant_need_not_name_it_and_who_has_several_or_none_m
 
 @without(NO_TENANTS)
 async def test_all_of_a_tenant_share_where_the_owner_says_so(serve: Serve, store: str) -> None:
-    wire = await serve(obedient(store=store, auth=named(), tenants=TENANTS, access="tenant"))
+    wire = await serve(obedient(store=store, auth=NAMED, tenants=TENANTS, access="tenant"))
     task = await wire.send("ask", headers=AMY)
     assert await wire.get(task["id"], headers=ALICE, tenant="acme") == task
     for caller, tenant, reason in (
@@ -191,7 +178,7 @@ async def test_all_of_a_tenant_share_where_the_owner_says_so(serve: Serve, store
 
 @without(NO_TENANTS)
 async def test_tenants_can_be_a_mapping_and_the_empty_one_is_that_of_callers_who_name_none(serve: Serve) -> None:
-    wire = await serve(echo(auth=named(), tenants={"alice": ["", "acme"], "amy": "acme"}))
+    wire = await serve(echo(auth=NAMED, tenants={"alice": ["", "acme"], "amy": "acme"}))
     task = await wire.send("hello", headers=ALICE)
     with refused("TASK_NOT_FOUND"):
         await wire.get(task["id"], headers=ALICE, tenant="acme")
@@ -203,11 +190,11 @@ async def test_tenants_can_be_a_mapping_and_the_empty_one_is_that_of_callers_who
 @pytest.mark.parametrize(
     "given",
     [
-        {"access": "tenant", "auth": named()},
-        {"access": "everybody", "auth": named()},
+        {"access": "tenant", "auth": NAMED},
+        {"access": "everybody", "auth": NAMED},
         {"access": by_claim("org")},
         {"tenants": {}},
-        {"tenants": 7, "auth": named()},
+        {"tenants": 7, "auth": NAMED},
     ],
     ids=["tenant alone", "unknown", "of nobody", "tenants of nobody", "no policy"],
 )
@@ -217,7 +204,7 @@ def test_a_policy_that_would_not_hold_is_refused_at_once(given: Any) -> None:
 
 
 async def test_what_is_shared_is_deleted_by_its_group(serve: Serve, store: str) -> None:
-    agent = obedient(store=store, auth=named(), access=by_claim("org"))
+    agent = obedient(store=store, auth=NAMED, access=by_claim("org"))
     wire = await serve(agent)
     task = await wire.send("ask", headers=ALICE)
     assert await agent.delete(principal="alice") == 0
@@ -331,11 +318,11 @@ async def test_the_card_says_what_skills_ask_for_in_the_shape_of_both_lines(star
 
 def test_a_skill_cannot_ask_for_what_the_card_cannot_say() -> None:
     with pytest.raises(ConfigurationError, match="auth= too"):
-        Agent("Open").skill(auth=named())(_nothing)
+        Agent("Open").skill(auth=NAMED)(_nothing)
     with pytest.raises(ConfigurationError, match="another one"):
         Agent("Two", auth=ApiKey(KEYS)).skill(auth=ApiKey(KEYS, header="X-Other"))(_nothing)
     with pytest.raises(ConfigurationError, match="scopes"):
-        named().needing()
+        NAMED.needing()
 
 
 async def _nothing() -> str:
