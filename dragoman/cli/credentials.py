@@ -17,9 +17,6 @@ from dragoman.types.card import (
 
 __all__ = ["Attachment", "Redactor", "attach"]
 
-_HARMLESS = frozenset({"a2a-extensions", "accept-language", "traceparent", "tracestate", "user-agent", "x-request-id"})
-"""Service parameters whose values may be shown."""
-
 _MASK = "[redacted]"
 _USER_INFO = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _SECRET_MEMBERS = re.compile(r'("(?:token|credentials)"\s*:\s*")(?:[^"\\]|\\.)*')
@@ -46,7 +43,10 @@ class Redactor:
 
     def hide_parameter(self, name: str, value: str) -> None:
         """Hides the value of a service parameter, and its longer words, unless the name is known to be harmless."""
-        if name.lower() in _HARMLESS or not value:
+        # Without parameters the client need not be loaded for this.
+        from dragoman.client.login.identity import HARMLESS
+
+        if name.lower() in HARMLESS or not value:
             return
         self.hide(value)
         for piece in re.split(r"[\s;,=]+", value):

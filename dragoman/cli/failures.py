@@ -145,4 +145,11 @@ def _message_of(error: BaseException) -> str:
     if isinstance(error, A2AError) and error.violations:
         places = "; ".join(f"{violation.field}: {violation.description}" for violation in error.violations)
         return f"{error.message} ({places})"
-    return str(error) or type(error).__name__
+    return _withheld(error) or str(error) or type(error).__name__
+
+
+def _withheld(error: BaseException) -> str:
+    """Why credentials are withheld, without the advice for programs."""
+    from dragoman.client.login import CredentialsWithheld
+
+    return error.reason if isinstance(error, CredentialsWithheld) else ""

@@ -61,13 +61,17 @@ def _card_hint(error: BaseException, invocation: "Invocation") -> str | None:
 
 
 def _login_hint(error: "LoginError", invocation: "Invocation") -> str | None:
-    from dragoman.client.login import CredentialsMissing
+    from dragoman.client.login import CredentialsMissing, CredentialsWithheld
     from dragoman.client.login.oauth import LoginFailed, LoginRequired
 
     if isinstance(error, LoginRequired):
         return f"Log in: {error.command(invocation.settings.agent_card or '')}"
     if isinstance(error, CredentialsMissing):
         return _credential_hint(invocation)
+    if isinstance(error, CredentialsWithheld):
+        return (
+            f"If that place is to have them: --credential-origin {shlex.quote(error.origin)}" if error.origin else None
+        )
     if isinstance(error, LoginFailed) and error.code == "invalid_target":
         return "The provider does not know the agent by its URL: name it with --resource URL, or '' to name none"
     return None

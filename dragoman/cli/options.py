@@ -52,6 +52,7 @@ class Settings:
         self.service_parameters: tuple[tuple[str, str], ...] = values["svc_param"]
         self.metadata: dict[str, Any] | None = values["metadata"]
         self.insecure: bool = values["insecure"]
+        self.credential_origin: tuple[str, ...] = values["credential_origin"]
         self.network: Literal["any", "public"] = values["network"]
         self.config: str | None = values["config"]
         self.verbose: bool = values["verbose"]

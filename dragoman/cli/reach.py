@@ -29,6 +29,9 @@ from dragoman.client.discovery import (
     minor,
     secure,
 )
+from dragoman.client.login import CredentialsWithheld
+from dragoman.client.login.identity import HARMLESS
+from dragoman.client.login.origins import Origins, origin_of
 from dragoman.client.network import guard_of
 from dragoman.client.signatures import CardDocument
 from dragoman.client.transport import AiohttpTransport
@@ -191,10 +194,32 @@ def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation, *
     for name in (*attachment.headers, *attachment.query):
         invocation.out.debug(f"credential sent as {name}")
     carries = attachment.carries_credentials or bool(settings.service_parameters) or kept
+    if attachment.carries_credentials or {name.lower() for name, _ in settings.service_parameters} - HARMLESS:
+        _stays_home(card, interface, invocation)
     _warn_of_exposure(interface, invocation, carries=carries)
     if attachment.missing and not settings.service_parameters and not kept:
         raise CredentialsMissing(f"the card asks for credentials ({', '.join(attachment.missing)}) and none was given")
     return attachment
+
+
+def _stays_home(card: AgentCard, interface: AgentInterface, invocation: Invocation) -> None:
+    """Checks that what was given goes to the agent that was named, or where the user allows it.
+
+    Raises:
+        click.UsageError: what the user allows is no origin.
+        CredentialsWithheld: the card leads elsewhere.
+    """
+    settings = invocation.settings
+    place = locate(_reference(settings.agent_card or ""))
+    home = (origin_of(place[0]) or "") if isinstance(place, tuple) else None
+    try:
+        origins = Origins(settings.credential_origin, home)
+    except ConfigurationError as error:
+        raise click.UsageError(f"--credential-origin: {error}") from error
+    found = [origin_of(one.url, secure=secure(card, one, settings.agent_card)) for one in card.supported_interfaces]
+    origin = origin_of(interface.url, secure=secure(card, interface, settings.agent_card))
+    if not origins.are_of(origin, found):
+        raise CredentialsWithheld(origins.refusal(origin, interface.url, found), origin or "")
 
 
 def _warn_of_exposure(interface: AgentInterface, invocation: Invocation, *, carries: bool) -> None:

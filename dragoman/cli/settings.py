@@ -77,6 +77,14 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("bearer", secret, f"Bearer token, sent as the card's scheme says. {_SECRET}", metavar="TOKEN"),
     Setting("api-key", secret, f"API key, sent as the card's scheme says. {_SECRET}", metavar="KEY"),
+    Setting(
+        "credential-origin",
+        text,
+        "A further origin that credentials may go to, where the card leads elsewhere: https://host. Repeatable.",
+        (),
+        many=True,
+        metavar="ORIGIN",
+    ),
     Setting("svc-param", pair, "Service parameter, sent as a header. Repeatable.", (), many=True, metavar="NAME:VALUE"),
     Setting("metadata", json_object, "Metadata of the request: a JSON object.", metavar="JSON"),
     Setting(

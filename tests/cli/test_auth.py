@@ -174,3 +174,27 @@ async def test_a_header_cannot_be_smuggled_in(agent: ScriptedAgent, program: Pro
     )
     assert [ran.code for ran in runs] == [2, 2, 2]
     assert agent.sends == []
+
+
+@pytest.mark.parametrize(
+    "options", [("--bearer", BEARER), ("--api-key", KEY), ("--svc-param", f"X-Tag: {PARAMETER}")], ids=lambda o: o[0]
+)
+async def test_what_is_given_stays_with_the_agent_that_is_named(
+    agent: ScriptedAgent, program: Program, options: tuple[str, str]
+) -> None:
+    async with serving() as other:
+        demanding(agent, "bearer" if options[0] == "--bearer" else "header")
+        agent.card_extra["supportedInterfaces"] = other.card()["supportedInterfaces"]
+        secret = options[1].rpartition(" ")[2]
+        refused = await program.run("send", "hi", "-o", "json", *options)
+        assert (refused.code, other.requests) == (4, [])
+        assert refused.error["hint"] == f"If that place is to have them: --credential-origin {other.base}"
+        assert "credential_origins" not in refused.error["message"]
+        allowed = await program.run("send", "hi", *options, "--credential-origin", other.base)
+        assert allowed.code == 0, allowed.err
+        assert holders(other, secret) != set()
+        wrong = await program.run("send", "hi", *options, "--credential-origin", f"{other.base}/rpc")
+        assert wrong.code == 2
+        agent.card_extra = {"supportedInterfaces": other.card()["supportedInterfaces"]}
+        harmless = await program.run("send", "hi", "--svc-param", "traceparent: 00-ab")
+        assert harmless.code == 0
