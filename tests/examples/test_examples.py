@@ -1,19 +1,21 @@
 """The examples that the README names do what they say, served as a user serves them."""
 
 import sys
+import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from dragoman import InputRequired, Message, Part, TaskFailed, TaskState, connect
+from dragoman import InputRequired, Message, Part, Role, TaskFailed, TaskState, connect
 from dragoman.errors import InvalidParamsError
 from dragoman.types import Json
 from scripts.programs import CARD_PATH, free_port, running
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(sys.executable).parent
+LANGUAGE = "https://example.com/extensions/language/v1"
 
 
 @contextmanager
@@ -36,6 +38,14 @@ def booking(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 def mounted(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     argv = [str(PROGRAMS / "uvicorn"), "examples.mounted:app", "--log-level", "warning"]
     with served(argv, tmp_path_factory.mktemp("mounted"), "/shout", cwd=ROOT) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def greeter(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    folder = tmp_path_factory.mktemp("greeter")
+    argv = [str(PROGRAMS / "dragoman"), "serve", f"{ROOT / 'examples' / 'language.py'}:agent"]
+    with served(argv, folder, cwd=folder) as url:
         yield url
 
 
@@ -89,3 +99,17 @@ async def test_agents_in_one_application_answer_under_their_own_paths(mounted: s
         answer = await count.start("one two three")
         assert not isinstance(answer, Message)
         assert (await answer.result()).text == "3"
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
+async def test_a_caller_is_greeted_in_its_language(greeter: str, binding: str) -> None:
+    def reads(language: Json) -> Message:
+        return Message(message_id=str(uuid.uuid4()), role=Role.USER, parts=(Part(text="Ana"),), metadata={LANGUAGE: language})
+
+    async with connect(greeter, bindings=[binding], extensions=[LANGUAGE]) as caller:
+        assert await caller.ask(reads("pt")) == "Olá, Ana!"
+        for unheard in ("xx", ["pt"], None):
+            with pytest.raises(InvalidParamsError, match="languages are en, no, pt"):
+                await caller.ask(reads(unheard))
+    async with connect(greeter, bindings=[binding]) as caller:
+        assert await caller.ask(reads("pt")) == "Hello, Ana!"
