@@ -1,6 +1,6 @@
 """Any HTTP dialect over any HTTP transport."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from dragoman.client.login.challenges import challenges_in
 from dragoman.client.login.placing import Carried
 from dragoman.client.login.presenter import answered, streamed
 from dragoman.client.pacing import seconds_until
+from dragoman.client.shapes import OlderShapes
 from dragoman.client.transport import HttpResponse, HttpTransport, following, read
 from dragoman.dialects.base import Dialect, HttpReply, HttpRequest, Target
 from dragoman.dialects.sse import EventReader
@@ -31,8 +32,15 @@ class HttpChannel:
     """The channel to an interface whose dialect is known. The transport stays its owner's to close."""
 
     def __init__(
-        self, interface: AgentInterface, dialect: Dialect, transport: HttpTransport, options: ChannelOptions
+        self,
+        interface: AgentInterface,
+        dialect: Dialect,
+        transport: HttpTransport,
+        options: ChannelOptions,
+        shapes: OlderShapes | None = None,
     ) -> None:
+        """`shapes` is told of answers in older shapes, where older ones are not what was agreed on."""
+        self._shapes = shapes
         self._url = interface.url
         self._dialect = dialect
         self._transport = transport
@@ -95,12 +103,16 @@ class HttpChannel:
         reader = EventReader(self._options.max_reply)
         async for chunk in response.body():
             for event in reader.feed(chunk):
-                yield self._dialect.decode_event(operation, event.data)
+                yield self._read(partial(self._dialect.decode_event, operation, event.data))
+
+    def _read(self, decode: Callable[[], Any]) -> Any:
+        return decode() if self._shapes is None else self._shapes.read(self._url, decode)
 
     async def _result(self, operation: Operation, response: HttpResponse) -> Any:
         body = await read(response, self._options.max_reply)
         try:
-            return self._dialect.decode_result(operation, HttpReply(response.status, dict(response.headers), body))
+            reply = HttpReply(response.status, dict(response.headers), body)
+            return self._read(partial(self._dialect.decode_result, operation, reply))
         except UnavailableError as error:
             error.retry_after = seconds_until(response.headers.get("retry-after", ""))
             raise

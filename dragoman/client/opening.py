@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from dragoman.client.channel import Channel, ChannelFactory, ChannelOptions
-from dragoman.client.discovery import GRPC, minor
+from dragoman.client.discovery import GRPC, PREFERRED, minor
 from dragoman.client.http import HttpChannel
 from dragoman.client.link import declares_reliable
 from dragoman.client.login.identity import Identity
 from dragoman.client.network import Guard
+from dragoman.client.shapes import OlderShapes
 from dragoman.client.transport import AiohttpTransport, HttpTransport
 from dragoman.client.trust import Certificate, context_of
 from dragoman.dialects.base import Dialect
 from dragoman.dialects.every import every_dialect, version_of
+from dragoman.dialects.v1_0.card import DRAFT_VERSION
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.reliable import RELIABLE
 
@@ -63,6 +65,7 @@ class Opener:
         self._guard = guard
         self._custom = custom
         self._secure = secure
+        self._shapes = OlderShapes()
         self._own: list[HttpTransport] = []
         self.transport = http or self._made(context_of(verify, certificate))
         """What carries HTTP."""
@@ -83,6 +86,8 @@ class Opener:
         if binding in self._custom:
             return self._custom[binding](interface, options)
         dialect = _DIALECTS[binding, minor(interface.protocol_version)]
+        if minor(interface.protocol_version) == DRAFT_VERSION:
+            self._shapes.notice(interface.url, "speaks the draft of 1.0, with objects in shapes of its own")
         is_home = self._identity.is_home(card, interface)
         if binding == GRPC:
             from dragoman.client.grpc import open_grpc
@@ -99,7 +104,8 @@ class Opener:
                 guard=self._guard,
             )
         elsewhere = None if is_home else self._elsewhere
-        return HttpChannel(interface, dialect, elsewhere or self.transport, options)
+        shapes = self._shapes if minor(interface.protocol_version) == PREFERRED else None
+        return HttpChannel(interface, dialect, elsewhere or self.transport, options, shapes)
 
     async def aclose(self) -> None:
         for transport in self._own:

@@ -16,6 +16,7 @@ from dragoman.dialects.liberal import (
     nested_too_deeply,
     reader_of,
 )
+from dragoman.dialects.older import noticing
 from dragoman.dialects.scalars import Findings
 from dragoman.errors import A2AError, InvalidParamsError, ParseError, ReplyMalformed
 
@@ -146,7 +147,7 @@ class Codec(Generic[W, T]):
 
         Raises as `decode` does.
         """
-        members = self._shape(members)
+        given, members = members, self._shape(members)
         if text and self._plain and members.keys() <= self._plain_names:
             try:
                 return self._read(msgspec.convert(members, self.wire))
@@ -154,6 +155,9 @@ class Codec(Generic[W, T]):
                 pass
         found = Findings(strict=self._strict, text=text)
         normal = self._reader.read(members, "", found)
+        notice = None if self._strict else noticing.get()
+        if notice is not None and (found.older or given != members):
+            notice()
         if not found.violations:
             try:
                 return self._read(msgspec.convert(normal, self.wire))

@@ -7,9 +7,23 @@ reader, which takes every spelling; what is no such object stays as it is, for t
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, cast
 
-__all__ = ["Older", "authentication", "pick", "push_config", "push_configs", "resource", "unwrapped", "wrapped"]
+__all__ = [
+    "Older",
+    "authentication",
+    "noticing",
+    "pick",
+    "push_config",
+    "push_configs",
+    "resource",
+    "unwrapped",
+    "wrapped",
+]
+
+noticing: ContextVar[Callable[[], None] | None] = ContextVar("noticing", default=None)
+"""Called for each reply that is read and has older shapes or names, if its reader has set this."""
 
 _KINDS = {"task": "task", "message": "message", "status-update": "statusUpdate", "artifact-update": "artifactUpdate"}
 _MARKS = (

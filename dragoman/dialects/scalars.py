@@ -39,6 +39,8 @@ class Findings:
         self.strict = strict
         self.text = text
         self.violations: list[FieldViolation] = []
+        self.older = False
+        """Whether a name was spelled in another way than 1.0 has it."""
 
     def add(self, path: str, description: str) -> None:
         if len(self.violations) < MAX_VIOLATIONS:
@@ -186,6 +188,7 @@ class EnumReader(Reader):
         name = self.by_number.get(number) if number is not None else None
         if name is None and isinstance(value, str):
             name = self.by_name.get(_spelling(value))
+            found.older |= name is not None and name != value
         if name is None and not found.strict:
             return self.blank
         if name is None:
