@@ -26,5 +26,4 @@ agent = Agent("Greeter", "Greets in the caller's language.", extensions=[Languag
 
 @agent.skill
 async def greet(task: TaskContext) -> str:
-    """Greet the caller."""
     return f"{GREETINGS[str(task.metadata[URI]) if task.extension(URI) else 'en']}, {task.text}!"

@@ -104,7 +104,9 @@ async def test_agents_in_one_application_answer_under_their_own_paths(mounted: s
 @pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
 async def test_a_caller_is_greeted_in_its_language(greeter: str, binding: str) -> None:
     def reads(language: Json) -> Message:
-        return Message(message_id=str(uuid.uuid4()), role=Role.USER, parts=(Part(text="Ana"),), metadata={LANGUAGE: language})
+        return Message(
+            message_id=str(uuid.uuid4()), role=Role.USER, parts=(Part(text="Ana"),), metadata={LANGUAGE: language}
+        )
 
     async with connect(greeter, bindings=[binding], extensions=[LANGUAGE]) as caller:
         assert await caller.ask(reads("pt")) == "Olá, Ana!"
