@@ -73,12 +73,13 @@ class SkillExecutor:
             raise UnauthenticatedError
         await known.auth.authenticate(call.credentials)
 
-    def check(self, skill: str, message: Message) -> None:
+    def check(self, skill: str, message: Message, *, answer: bool = False) -> None:
         known = self._skill(skill)
         modes = known.card.input_modes or self._input_modes
         if modes:
             check_modes(message, modes)
-        known.check(message)
+        if not answer:
+            known.check(message)
 
     def policy(self, skill: str) -> Policy:
         known = self._skills.get(skill)

@@ -215,8 +215,7 @@ class Exchange:
             stored = await self._addressee(request.message, scope, key)
             await self._world.agent.admit(stored.skill, context)
             message = msgspec.structs.replace(request.message, context_id=stored.task.context_id)
-            if not stored.task.state.interrupted:
-                self._world.agent.check(stored.skill, message)
+            self._world.agent.check(stored.skill, message, answer=stored.task.state.interrupted)
             if not counted:
                 await self._bounds.check(stored, message)
                 counted = True

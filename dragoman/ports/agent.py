@@ -181,8 +181,8 @@ class AgentExecutor(Protocol):
         """
         ...
 
-    def check(self, skill: str, message: Message) -> None:
-        """Raises `A2AError` if this message cannot begin a turn of the skill."""
+    def check(self, skill: str, message: Message, *, answer: bool = False) -> None:
+        """Raises `A2AError` if this message cannot begin a turn of the skill, or cannot be an answer to it."""
         ...
 
     def policy(self, skill: str) -> Policy:

@@ -62,8 +62,8 @@ class ScriptedAgent:
         self.check("script", request.message)
         return Assignment("script", self.direct is not None)
 
-    def check(self, skill: str, message: Message) -> None:  # noqa: ARG002 -- as the port has it
-        if self.refusal is not None:
+    def check(self, skill: str, message: Message, *, answer: bool = False) -> None:  # noqa: ARG002 -- as the port has it
+        if self.refusal is not None and not answer:
             raise self.refusal
 
     async def admit(self, skill: str, call: CallContext) -> None:
