@@ -14,9 +14,9 @@ import trustme
 
 from dragoman import Agent, AuthRequired, Client, PushOptions, Task, TaskContext, TaskHandle, connect, sync
 from dragoman.auth import MutualTls, OwnScheme
-from dragoman.client import CredentialsMissing, Need, Secret
+from dragoman.client import CredentialsMissing, CredentialsWithheld, Need, Secret
 from dragoman.client.receiver.hosting import hosted
-from dragoman.errors import ConfigurationError, UnauthenticatedError
+from dragoman.errors import ConfigurationError, ConnectFailed, UnauthenticatedError
 from dragoman.hosts.tls import tls_context
 from dragoman.types import (
     AgentInterface,
@@ -229,6 +229,25 @@ async def test_a_task_that_waits_for_an_authorization_goes_on_with_what_the_call
         assert isinstance(handle, TaskHandle)
         assert "paid by" in (await handle.result()).text
     assert set(asked) == {"sign here"}
+
+
+@requirement("R-13.4-09")
+async def test_no_credential_leaves_this_machine_without_tls(over: Over) -> None:
+    url = {"GRPC": "grpc://agent.invalid:80"}.get(over.binding, "http://agent.invalid/")
+    plain = AgentInterface(url=url, protocol_binding=over.binding, protocol_version="1.0")
+    described = schemes()["header"]
+    card = msgspec.structs.replace(
+        echo().card,
+        supported_interfaces=(plain,),
+        security_schemes=dict(described.schemes),
+        security_requirements=described.requirements,
+    )
+    async with connect(card, auth=KEYS["alice"]) as client:
+        with pytest.raises(CredentialsWithheld, match="without TLS"):
+            await client.ask("hello")
+    async with connect(card, auth=KEYS["alice"], credential_origins=["http://agent.invalid"]) as client:
+        with pytest.raises(ConnectFailed):
+            await client.ask("hello")
 
 
 class Papers(msgspec.Struct):
