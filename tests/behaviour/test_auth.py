@@ -175,6 +175,7 @@ async def test_the_extended_card_is_for_those_who_are_known_and_says_the_same(se
     assert "apiKey" in json.dumps(card.get("securityRequirements") or card["security"])
 
 
+@requirement("R-13.4-09")
 async def test_keys_come_and_go_while_the_agent_runs(serve: Serve) -> None:
     auth = ApiKey({"alice": "alice-has-this-key"})
     wire = await serve(echo(auth=auth))
