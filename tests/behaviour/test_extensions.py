@@ -7,8 +7,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from dragoman import Agent, Message, Part, Role, TaskContext
-from dragoman.errors import InvalidParamsError
+from dragoman import Agent, BlockingTaskContext, Message, Part, Role, TaskContext, TaskHandle, connect
+from dragoman.errors import ExtensionSupportRequiredError, InvalidParamsError
 from dragoman.extensions import Emitted, ExtendedCall, Extension, Request, Result, with_contents
 from dragoman.types import (
     AgentCard,
@@ -316,3 +316,47 @@ async def test_a_list_is_one_answer(serve: Serve) -> None:
     await wire.send("abc", headers=ONE)
     listed = await wire.call("ListTasks", headers=ONE)
     assert [trails(task) for task in listed["tasks"]] == [{}]
+
+
+async def test_a_turn_keeps_the_extensions_that_it_began_with(serve: Serve) -> None:
+    agent = Agent("Asking", store="memory", extensions=[Trail(INNER), Trail(OUTER)])
+
+    @agent.skill
+    async def ask(task: TaskContext) -> str:
+        """Ask."""
+        answer = await task.ask("which?")
+        return f"{answer} {sorted(task.extensions)}"
+
+    wire = await serve(agent)
+    asked = await wire.send(headers=ONE)
+    assert trails(asked["status"]["message"]) == {"said": ["inner"]}
+    done = await wire.send(message("that", taskId=asked["id"]), headers={"a2a-extensions": OUTER})
+    assert done["artifacts"][0]["parts"] == [{"text": f"that {[INNER]}"}]
+    assert trails(done["artifacts"][0]) == {"said": ["inner"]}
+    assert trails(done) == {"answered": ["outer"]}
+    assert trails(done["history"][-1]) == {"asked": ["outer"]}
+
+
+async def test_a_handler_in_a_thread_is_offered_the_same(serve: Serve) -> None:
+    agent = Agent("Threaded", store="memory", extensions=[Trail(INNER)])
+
+    @agent.skill
+    def tell(task: BlockingTaskContext) -> str:
+        offered = task.extension(INNER)
+        return "nothing" if offered is None else offered.text
+
+    wire = await serve(agent)
+    assert (await wire.send("abc"))["artifacts"][0]["parts"] == [{"text": "nothing"}]
+    assert (await wire.send("abc", headers=ONE))["artifacts"][0]["parts"] == [{"text": "cba"}]
+
+
+async def test_in_the_same_process_both_sides_work_too() -> None:
+    async with connect(trailing(required=True), extensions=[Trail(OUTER), INNER]) as client:
+        answer = await client.start("abc")
+        assert isinstance(answer, TaskHandle)
+        task = await answer.result()
+    assert task.history[0].metadata == {"asked": ["outer", "inner"]}
+    assert task.text == "cba"
+    async with connect(trailing(required=True)) as client:
+        with pytest.raises(ExtensionSupportRequiredError, match="inner"):
+            await client.ask("abc")
