@@ -84,5 +84,4 @@ class IssuerClient:
         finally:
             self._calls -= 1
             if not self._calls:
-                self._client = None
                 await client.close()

@@ -1,6 +1,8 @@
 """What an issuer says of itself, and what of that is believed."""
 
+import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -142,3 +144,16 @@ async def test_what_is_too_long_or_somewhere_else_is_not_taken() -> None:
                 await client.get(url)
         assert "GET / " in named.heads[0]
         assert len(named.heads) == 2
+
+
+async def test_calls_leave_no_connections_and_no_threads() -> None:
+    async with listening(answering(_answer("200 OK", b"{}")), host="127.0.0.1") as named:
+        url = f"http://localhost:{named.port}/keys"
+        client = IssuerClient(url)
+        await client.get(url)
+        before = threading.active_count()
+        for _ in range(20):
+            await client.get(url)
+        assert threading.active_count() < before + 10
+        async with asyncio.timeout(5):
+            await named.closed.wait()

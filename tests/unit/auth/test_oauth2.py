@@ -1,5 +1,6 @@
 """What the card says of OpenID Connect and OAuth 2, and what cannot be declared."""
 
+import json
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from dragoman.auth import (
     OpenIdConnect,
     PasswordOAuthFlow,
 )
-from dragoman.errors import ConfigurationError, PermissionDeniedError, UnauthenticatedError
+from dragoman.auth.issuer import IssuerClient
+from dragoman.errors import ConfigurationError, PermissionDeniedError, UnauthenticatedError, UnavailableError
 from dragoman.types.card import OAuth2SecurityScheme, OAuthFlow, OpenIdConnectSecurityScheme
 from tests.unit.auth.tokens import AUDIENCE, ISSUER, JWKS, bearer
 
@@ -115,6 +117,38 @@ def test_an_issuer_and_its_document_name_the_same(url: str, document: str) -> No
         "openIdConnect": OpenIdConnectSecurityScheme(open_id_connect_url=document, description="Sign in")
     }
     assert scheme.requirements == ({"openIdConnect": ("read",)},)
+
+
+DOCUMENT = f"{ISSUER}/.well-known/openid-configuration"
+
+
+@pytest.mark.parametrize(
+    ("url", "issuer", "known"),
+    [
+        (ISSUER, ISSUER, True),
+        (ISSUER, f"{ISSUER}/", False),
+        (f"{ISSUER}/", f"{ISSUER}/", True),
+        (f"{ISSUER}/", ISSUER, False),
+        (DOCUMENT, ISSUER, True),
+        (DOCUMENT, f"{ISSUER}/", True),
+        (DOCUMENT, "https://other.example", False),
+    ],
+)
+async def test_an_issuer_that_is_named_is_this_very_one_and_one_that_is_found_may_end_with_a_slash(
+    monkeypatch: pytest.MonkeyPatch, url: str, issuer: str, known: bool
+) -> None:
+    async def get(_: IssuerClient, url: str) -> bytes:
+        return json.dumps({"issuer": issuer, "jwks_uri": f"{ISSUER}/k"} if url == DOCUMENT else JWKS).encode()
+
+    monkeypatch.setattr(IssuerClient, "get", get)
+    scheme = OpenIdConnect(url, audience=AUDIENCE)
+    if known:
+        assert (await scheme.authenticate(Credentials(bearer(iss=issuer)))).id == f"{issuer} alice"
+        with pytest.raises(UnauthenticatedError):
+            await scheme.authenticate(Credentials(bearer(iss="https://other.example")))
+    else:
+        with pytest.raises(UnavailableError):
+            await scheme.authenticate(Credentials(bearer(iss=issuer)))
 
 
 @pytest.mark.parametrize(
