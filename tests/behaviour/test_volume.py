@@ -12,7 +12,7 @@ from tests.behaviour.addresses import Called, named
 from tests.behaviour.agents import echo, gated, obedient
 from tests.behaviour.cells import NO_REFERENCES, NO_TENANTS, without
 from tests.behaviour.manifest import requirement
-from tests.behaviour.wire import message, refused
+from tests.behaviour.wire import Fault, Wire, message, refused
 
 # One message.
 
@@ -184,3 +184,28 @@ async def test_a_body_has_one_limit_that_can_be_said_in_two_places(called: Calle
     await wire.send("x" * 8_000)
     with refused("REQUEST_TOO_LARGE"):
         await wire.send("x" * 10_001)
+
+
+async def _refusal(wire: Wire, depth: int) -> Fault | None:
+    """What a message is refused with whose metadata are nested so deeply."""
+    nested: Any = "x"
+    for _ in range(depth):
+        nested = {"n": nested}
+    try:
+        await wire.send(message(metadata=nested))
+    except Fault as fault:
+        return fault
+    return None
+
+
+async def test_what_is_nested_has_one_depth_in_json_and_one_in_protobuf(called: Called) -> None:
+    wire = await called(echo())
+    # 100 levels of JSON with the two that the metadata stand in; 100 messages of protobuf, three to a level. What is a
+    # little less comes back in a task, two messages deeper, and is more than readers of protobuf take.
+    most, past, reason = (31, 34, "PARSE_ERROR") if wire.binding == "GRPC" else (98, 99, "INVALID_PARAMS")
+    assert await _refusal(wire, most) is None
+    for depth in (past, 2 * past, 900):
+        fault = await _refusal(wire, depth)
+        assert fault is not None
+        assert (fault.reason, "nested deeper than 100" in fault.text) == (reason, wire.binding != "GRPC")
+    assert len(await wire.stored()) == 1
