@@ -55,6 +55,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 # Callers there ask for a configuration without its id.
 _NAMED_BY_TASK = frozenset({"0.3/JSONRPC", "0.3/HTTP+JSON", "0.3/GRPC"})
 _LOCAL_DIALECT = "1.0/JSONRPC"
+_LOCAL_BASE = "local:"
 
 
 class _State(enum.Enum):
@@ -91,7 +92,7 @@ class LocalCalls:
 
 
 def _own(parameters: ServiceParameters) -> CallContext:
-    return CallContext(parameters=parameters, dialect=_LOCAL_DIALECT, trusted=True)
+    return CallContext(parameters=parameters, dialect=_LOCAL_DIALECT, trusted=True, base=_LOCAL_BASE)
 
 
 class Server:
@@ -129,7 +130,7 @@ class Server:
             self.pusher, pushes = _pushes(settings.push, self.store, beside, world)
             world = msgspec.structs.replace(world, pushes=pushes)
         signer = card_signer(settings.sign_cards, card, settings.url)
-        extended = extended_card(settings.extended_card, signer)
+        extended = extended_card(settings.extended_card, self.card_at, signer)
         self.service = Service(world, card.capabilities, extended_card=extended)
         self._card = card
         self._settings = settings
@@ -140,7 +141,7 @@ class Server:
         self._live = live
         self._turning = asyncio.Lock()
         self._state = _State.NEW
-        self.local = LocalCalls(self.service, self.card_at("local:"))
+        self.local = LocalCalls(self.service, self.card_at(_LOCAL_BASE))
         self.application = Application(
             self.service,
             Negotiator(

@@ -8,7 +8,7 @@ import msgspec
 from dragoman.dialects.card import CARD_SHAPES, CardShape
 from dragoman.errors import ConfigurationError
 from dragoman.hosts.binding import Binding
-from dragoman.ports.access import AccessPolicy, TenantPolicy
+from dragoman.ports.access import AccessPolicy, ExtendedCard, TenantPolicy
 from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
 from dragoman.ports.call import Principal
@@ -16,7 +16,6 @@ from dragoman.ports.extensions import Extensions
 from dragoman.ports.limits import CallLimits
 from dragoman.publishing import SignCards
 from dragoman.push.options import PushOptions
-from dragoman.types.card import AgentCard
 
 __all__ = ["Settings"]
 
@@ -35,7 +34,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     audit: Audit | None
     url: str | None
     push: PushOptions
-    extended_card: AgentCard | None
+    extended_card: ExtendedCard | None
     sign_cards: SignCards | None
     trusted_proxies: tuple[str, ...]
     client_cert_header: bool

@@ -14,7 +14,7 @@ from dragoman.agent.served import Served
 from dragoman.agent.skill import Skill, check_skills
 from dragoman.errors import ConfigurationError
 from dragoman.outbound.files import FetchOptions, FileFetcher
-from dragoman.ports.access import AccessPolicy, TenantPolicy
+from dragoman.ports.access import AccessPolicy, ExtendedCard, TenantPolicy
 from dragoman.ports.agent import Policy
 from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
@@ -62,7 +62,8 @@ class Agent(Served):
             entry and does something, such as `dragoman.extensions.Timestamps()`. Callers must name required ones.
         capabilities: Replaces what `streaming`, `push` and `extensions` say to be there.
         interfaces: Replaces the interfaces that are inferred.
-        extended_card: The card for callers who ask for more; its presence declares the capability.
+        extended_card: The card for callers who ask for more, or a function that gives each principal its own; its
+            presence declares the capability. What it leaves out is as in the public card.
         sign_cards: A `KeyRing` that signs both cards, or a `CardSigner` (`docs/cards.md`). Together with `url`: without
             it whatever host a request names is signed. Default: nobody signs.
         trusted_proxies: Addresses or networks whose `Forwarded` and `X-Forwarded-*` headers are believed. What proxies
@@ -119,7 +120,7 @@ class Agent(Served):
         extensions: Sequence[AnyExtension] = (),
         capabilities: AgentCapabilities | None = None,
         interfaces: Sequence[AgentInterface] | None = None,
-        extended_card: AgentCard | None = None,
+        extended_card: ExtendedCard | None = None,
         sign_cards: SignCards | None = None,
         trusted_proxies: Sequence[str] = (),
         client_cert_header: bool = False,
@@ -173,7 +174,7 @@ class Agent(Served):
             audit=audit,
             url=url,
             push=push if isinstance(push, PushOptions) else PushOptions(),
-            extended_card=None if extended_card is None else secured(extended_card, auth),
+            extended_card=extended_card,
             sign_cards=sign_cards,
             trusted_proxies=tuple(trusted_proxies),
             client_cert_header=client_cert_header,

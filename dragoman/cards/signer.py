@@ -45,19 +45,6 @@ class CardSigner:
         made = tuple(self.signatures(card_members(card)))
         return msgspec.structs.replace(card, signatures=(*card.signatures, *made))
 
-    def standing(self, card: AgentCard) -> Callable[[], AgentCard]:
-        """Gives the signed card, which is signed anew only when other keys sign."""
-        signed_by: tuple[str, ...] = ()
-        made = card
-
-        def current() -> AgentCard:
-            nonlocal signed_by, made
-            if (now := self.signing()) != signed_by:
-                signed_by, made = now, self.signed(card)
-            return made
-
-        return current
-
     def signing(self) -> tuple[str, ...]:
         """The ids of the keys that sign now."""
         return tuple(key.id for key in self._signing())

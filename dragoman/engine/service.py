@@ -43,6 +43,7 @@ from dragoman.types.task import Task, TaskState
 __all__ = ["Service"]
 
 Method = Callable[[Any, CallContext], Awaitable[Any]]
+CardForCaller = Callable[[CallContext], Awaitable[AgentCard]]
 
 
 def _ends_turn(state: TaskState) -> bool:
@@ -65,7 +66,7 @@ class Service:
     """
 
     def __init__(
-        self, world: World, capabilities: AgentCapabilities, *, extended_card: Callable[[], AgentCard] | None = None
+        self, world: World, capabilities: AgentCapabilities, *, extended_card: CardForCaller | None = None
     ) -> None:
         self._world = world
         self._pushes = pushes = world.pushes
@@ -279,11 +280,11 @@ class Service:
             raise UnsupportedOperationError(f"The task is already {stored.task.state.value}")
         return self._feed(request.id, request.tenant, context, _ends_subscription, after=after)
 
-    async def get_extended_agent_card(self, _request: GetExtendedAgentCardRequest, _context: CallContext) -> AgentCard:
-        """Section 3.1.11."""
+    async def get_extended_agent_card(self, _request: GetExtendedAgentCardRequest, context: CallContext) -> AgentCard:
+        """Section 3.1.11: the card as it is for this caller."""
         if self._extended_card is None:
             raise ExtendedAgentCardNotConfiguredError
-        return self._extended_card()
+        return await self._extended_card(context)
 
     # What the agent's own code may do.
 

@@ -59,7 +59,15 @@ class Application:
         account: Account,
     ) -> None:
         self._gate = gate
-        self._calls = Calls(service, negotiator, activated, first, gate=gate, account=account)
+        self._calls = Calls(
+            service,
+            negotiator,
+            activated,
+            first,
+            gate=gate,
+            account=account,
+            base=lambda about, headers: base_url(about, headers, proxies),
+        )
         self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes, self._caller)
         self._cards = cards
         self._keys = keys
@@ -98,7 +106,9 @@ class Application:
             await self._first()
             headers = fields_by_name(scope["headers"])
             query = scope["query_string"].decode("latin-1")
-            scope["principal"] = await self._gate.enter(Credentials(headers, query, self._caller(scope, headers)))
+            scope["credentials"] = credentials = Credentials(headers, query, self._caller(scope, headers))
+            scope["principal"] = await self._gate.enter(credentials)
+            scope["base"] = base_url(scope, headers, self._proxies)
         except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
             await turn_away(scope, self._calls.public(error), send)
             return
@@ -132,7 +142,7 @@ class Application:
             await _write(reply, send)
             return
         request = HttpRequest(scope["method"], path, query, headers, body)
-        answer = await self.exchange(request, peer_of(scope), receive, send)
+        answer = await self.exchange(request, peer_of(scope), scope, receive, send)
         if answer is not None:
             await _write(answer, send)
 
@@ -147,9 +157,11 @@ class Application:
             or request.headers.get("content-type", "").startswith(GRPC)
         )
 
-    async def exchange(self, request: HttpRequest, peer: Peer, receive: Receive, send: Send) -> HttpReply | None:
+    async def exchange(
+        self, request: HttpRequest, peer: Peer, about: Mapping[str, Any], receive: Receive, send: Send
+    ) -> HttpReply | None:
         """The answer to a call, or None for a stream, which is sent."""
-        answer = await self._calls.answer(request, caller_behind(peer, request.headers, self._proxies))
+        answer = await self._calls.answer(request, caller_behind(peer, request.headers, self._proxies), about)
         if not isinstance(answer, Stream):
             return answer
         stall = self._calls.service.limits.send_stall

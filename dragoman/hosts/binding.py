@@ -34,7 +34,8 @@ class Binding(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send, service: Service) -> None:
         """Answers the connection, by calls of the service.
 
-        Who calls has been found out already: `scope["principal"]` belongs into the `CallContext` of each call.
+        Who calls has been found out already: `scope["principal"]` belongs into the `CallContext` of each call, and
+        `scope["credentials"]` and `scope["base"]` too.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -23,7 +23,9 @@ from dragoman.errors import (
     UnavailableError,
 )
 from dragoman.hosts.account import Account
+from dragoman.hosts.cards import CallerCards
 from dragoman.hosts.gate import Gate
+from dragoman.operations import GET_EXTENDED_AGENT_CARD
 from dragoman.ports.auth import Credentials, Peer
 from dragoman.ports.call import CallContext
 
@@ -54,7 +56,8 @@ class Calls:
     """From a request that has been read to what has to be written.
 
     `activated` says which of the extensions that a caller names are in force; `first` is awaited before each call.
-    `gate` says who calls, and how many streams they may have open; `account` is told of each.
+    `gate` says who calls, and how many streams they may have open; `account` is told of each. `base` tells the base URL
+    that a caller uses, from what is known of the connection and from the headers.
     """
 
     def __init__(
@@ -66,15 +69,18 @@ class Calls:
         *,
         gate: Gate,
         account: Account,
+        base: Callable[[Mapping[str, Any], Mapping[str, str]], str],
     ) -> None:
         self.service = service
         self._gate = gate
         self._account = account
+        self._base = base
+        self._cards = CallerCards(gate.schemes)
         self._negotiator = negotiator
         self._activated = activated
         self._first = first
 
-    async def answer(self, request: HttpRequest, peer: Peer) -> HttpReply | Stream:
+    async def answer(self, request: HttpRequest, peer: Peer, about: Mapping[str, Any]) -> HttpReply | Stream:
         """The whole answer, be it a result or an error, or the stream that is the answer. Raises nothing."""
         _correlate(request)
         try:
@@ -89,6 +95,9 @@ class Calls:
         context = CallContext(
             principal=principal, parameters=call.parameters, dialect=dialect.key, credentials=credentials
         )
+        card = call.operation is GET_EXTENDED_AGENT_CARD
+        if card:
+            context = msgspec.structs.replace(context, base=self._base(about, request.headers))
         try:
             answer, result = await self._answered(dialect, call, context, peer)
         except Exception as error:  # noqa: BLE001 -- the one place where defects become InternalError
@@ -98,7 +107,7 @@ class Calls:
             reply.headers.update(fields_of(public) | self._named(dialect, call))
             return reply
         self._account.allowed(context, peer, call, result)
-        return answer
+        return self._cards.kept(request, answer) if card and isinstance(answer, HttpReply) else answer
 
     async def _answered(
         self, dialect: Dialect, call: Call, context: CallContext, peer: Peer

@@ -5,19 +5,49 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from email.utils import format_datetime, parsedate_to_datetime
 
-from dragoman.dialects.base import HttpReply
-from dragoman.types.card import AgentCard
+from dragoman.dialects.base import HttpReply, HttpRequest
+from dragoman.types.card import AgentCard, APIKeySecurityScheme, MutualTlsSecurityScheme, SecurityScheme
 
-__all__ = ["MAX_AGE", "CardPublisher", "has_tag"]
+__all__ = ["MAX_AGE", "CallerCards", "CardPublisher", "has_tag"]
 
 MAX_AGE = 300
 """Seconds."""
+CALLER_MAX_AGE = 60
+"""Seconds for which a caller keeps a card of its own: what it may see can change any time."""
 CACHED_BASES = 64
 
 
 def has_tag(tags: str, etag: str) -> bool:
     """Whether the caller has what has this tag, by the `If-None-Match` that it sends."""
     return tags.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in tags.split(",")]
+
+
+class CallerCards:
+    """What HTTP caches are told of the card that a caller has got (section 13.3): it is the caller's own. Callers are
+    told apart by the headers of these schemes; where no header tells them apart, no answer is good for another request.
+    """
+
+    def __init__(self, schemes: Mapping[str, SecurityScheme]) -> None:
+        self._vary = ", ".join(dict.fromkeys(["accept", "a2a-version", *map(_header, schemes.values())])).strip(", ")
+        if any(isinstance(scheme, MutualTlsSecurityScheme) for scheme in schemes.values()):
+            self._vary = "*"
+
+    def kept(self, request: HttpRequest, reply: HttpReply) -> HttpReply:
+        """The answer with what caches need, if it is one to GET; 304 if the caller has it."""
+        if request.method != "GET" or reply.status != 200:  # noqa: PLR2004 -- the status is its own name
+            return reply
+        etag = f'"{hashlib.sha256(reply.body).hexdigest()[:32]}"'
+        about = {"cache-control": f"private, max-age={CALLER_MAX_AGE}", "etag": etag, "vary": self._vary}
+        if has_tag(request.headers.get("if-none-match", ""), etag):
+            return HttpReply(304, about)
+        return HttpReply(reply.status, reply.headers | about, reply.body)
+
+
+def _header(scheme: SecurityScheme) -> str:
+    """In which header callers of a scheme are known; empty if in none."""
+    if not isinstance(scheme, APIKeySecurityScheme):
+        return "authorization"
+    return {"header": scheme.name.lower(), "cookie": "cookie"}.get(scheme.location, "")
 
 
 class CardPublisher:

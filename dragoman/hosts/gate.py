@@ -1,13 +1,14 @@
 """Who comes in: the one place where that is decided, for every request of every binding."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from dragoman.errors import UnauthenticatedError
 from dragoman.hosts.admission import Admission
 from dragoman.ports.auth import Authenticator, Credentials
 from dragoman.ports.call import SHARED, Principal
 from dragoman.ports.limits import CallLimits
+from dragoman.types.card import SecurityScheme
 
 __all__ = ["Gate"]
 
@@ -30,6 +31,8 @@ class Gate:
     ) -> None:
         self._authenticator = authenticator
         self._placed = placed
+        self.schemes: Mapping[str, SecurityScheme] = {} if authenticator is None else authenticator.schemes
+        """By what callers can be known."""
         self.admission = admission or Admission(CallLimits())
 
     async def enter(self, credentials: Credentials) -> Principal:

@@ -2,7 +2,7 @@
 
 import ssl
 from asyncio import AbstractEventLoop, BaseTransport, Task
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, cast, runtime_checkable
 
 from dragoman.dialects.base import HttpReply, HttpRequest
@@ -26,8 +26,12 @@ class Exchanging(Protocol):
         """Whether this request may come by `exchange`."""
         ...
 
-    async def exchange(self, request: HttpRequest, peer: Peer, receive: Receive, send: Send) -> HttpReply | None:
-        """The answer, to be written as it is; None if it was sent by `send`. `peer` is who is connected."""
+    async def exchange(
+        self, request: HttpRequest, peer: Peer, about: Mapping[str, Any], receive: Receive, send: Send
+    ) -> HttpReply | None:
+        """The answer, to be written as it is; None if it was sent by `send`. `peer` is who is connected, `about` what
+        the ASGI scope of every request of the connection has.
+        """
         ...
 
 

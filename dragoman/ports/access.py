@@ -1,11 +1,15 @@
-"""What owners say of who shares with whom, and of who may name which tenant."""
+"""What owners say of who shares with whom, who may name which tenant, and who sees which card."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Literal
 
 from dragoman.ports.call import Principal
+from dragoman.types.card import AgentCard
 
-__all__ = ["AccessPolicy", "TenantPolicy"]
+__all__ = ["AccessPolicy", "ExtendedCard", "TenantPolicy"]
+
+ExtendedCard = AgentCard | Callable[[Principal], AgentCard | Awaitable[AgentCard]]
+"""The card for callers who ask for more, or a function that gives each their own; it must be quick, or await."""
 
 AccessPolicy = Literal["principal", "tenant"] | Callable[[Principal], str]
 """`principal`: everybody has their own data. `tenant`: everybody in a tenant shares. Else a function that gives the

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hosts": GROUND | {"buckets", "correlation", "engine", "ports", "dialects", "threads", "_proto"},
     "cards": GROUND | {"dialects", "outbound", "signing"},
     # A receiver of notifications can have a port of its own, which is the hosts' work.
-    "publishing": GROUND | {"cards", "dialects", "hosts", "signing"},
+    "publishing": GROUND | {"cards", "dialects", "hosts", "ports", "signing"},
     "client": GROUND | {"cards", "dialects", "extensions", "hosts", "lineage", "outbound", "ports", "signing"},
     "settings": GROUND | {"auth", "dialects", "hosts", "ports", "publishing", "push"},
     "sync": GROUND | {"cards", "client"},

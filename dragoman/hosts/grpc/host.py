@@ -95,7 +95,7 @@ class GrpcHost:
             message = unframe(body, headers.get("grpc-encoding", ""), limit)
         except A2AError as error:
             return self._calls.refuse(HttpRequest("POST", path, "", headers), error, self._caller(scope, headers))
-        call = self._calls.answer(HttpRequest("POST", path, "", headers, message), self._caller(scope, headers))
+        call = self._calls.answer(HttpRequest("POST", path, "", headers, message), self._caller(scope, headers), scope)
         return await unless_gone(receive, call)
 
     async def _stream(self, stream: Stream, receive: Receive, response: Response) -> None:

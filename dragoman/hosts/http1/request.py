@@ -157,7 +157,9 @@ class Http1Request:
         if not application.takes(request):
             return False
         self._taken()
-        reply = await application.exchange(request, self._connection.peer, self.receive, self.send)
+        reply = await application.exchange(
+            request, self._connection.peer, self._connection.about, self.receive, self.send
+        )
         if reply is not None and not self._gone:
             self._reply(reply)
             if self._connection.slow:

@@ -1,6 +1,7 @@
 """Applications that take whole requests get those which are there in full, and give their answers in one piece."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.hosts.binding import Receive, Scope, Send
@@ -19,7 +20,15 @@ class Exchange:
     def takes(self, request: HttpRequest) -> bool:
         return request.path != "/other"
 
-    async def exchange(self, request: HttpRequest, peer: Peer, receive: Receive, send: Send) -> HttpReply | None:  # noqa: ARG002 -- what is there in full needs no receiving
+    async def exchange(
+        self,
+        request: HttpRequest,
+        peer: Peer,
+        about: Mapping[str, Any],
+        receive: Receive,  # noqa: ARG002 -- what is there in full needs no receiving
+        send: Send,
+    ) -> HttpReply | None:
+        assert about["scheme"] == "http"
         assert peer.address == "127.0.0.1"
         reply = self._reply(request)
         if reply is None:
