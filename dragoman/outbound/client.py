@@ -92,6 +92,7 @@ class GuardedClient:
     async def close(self) -> None:
         """As `WebhookClient.close`."""
         pool, self._pool = self._pool, None
+        self._resolver.close()
         if pool is not None:
             await pool.close()
 

@@ -26,8 +26,9 @@ class Resolver:
         self._policy = policy
         self._resolve = resolve
         self._slots = asyncio.Semaphore(most)
+        self._most = most
         # Not the loop's own: a lookup may hang for longer than the attempt that wanted it.
-        self._threads = LooseThreads(most, "dragoman-names")
+        self._threads: LooseThreads | None = None
 
     async def addresses(self, target: Target) -> tuple[str, ...]:
         """Addresses of the target's name in their plain form, to connect to exactly these; never none.
@@ -46,13 +47,17 @@ class Resolver:
         return tuple(dict.fromkeys(self._policy.admit(target, found)))[:MOST_TRIED]
 
     def close(self) -> None:
-        """Lets go of the threads, once the look-ups under way have ended; no others can begin."""
-        self._threads.shutdown()
+        """Lets go of the threads, once the look-ups under way have ended; a later one makes new ones."""
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown()
 
     async def _system(self, target: Target) -> list[str]:
         # With the dot at its end a name is complete: the system appends no domain of its own to it, but does not find
         # it in its list of hosts either. So names that the owner has opened are looked up as they are.
         name = target.host if self._policy.is_named(target) else f"{target.host}."
         look = partial(socket.getaddrinfo, name, None, type=socket.SOCK_STREAM)
+        if self._threads is None:
+            self._threads = LooseThreads(self._most, "dragoman-names")
         found = await asyncio.get_running_loop().run_in_executor(self._threads, look)
         return [str(where[0]) for *_, where in found]

@@ -4,12 +4,15 @@ import asyncio
 import logging
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 
 from dragoman.outbound import GuardedClient, Policy
 from dragoman.outbound import client as module
 from dragoman.ports.webhook import AddressRefused, Answer, Undelivered, WebhookClient
+from tests.behaviour.manifest import requirement
 from tests.unit.outbound.receiver import OK, PUBLIC, Receiver, answering, calling, listening, silent
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -198,6 +201,18 @@ async def test_closing_ends_calls_and_a_later_one_begins_anew() -> None:
         await client.close()
 
 
+async def test_a_client_that_is_closed_leaves_no_threads_that_have_looked_names_up() -> None:
+    async with listening(answering(OK)) as receiver:
+        url = receiver.url("localhost")
+        before = threading.active_count()
+        for _ in range(20):
+            client = GuardedClient(Policy(insecure=True))
+            with suppress(Undelivered):
+                await client.post(url, {}, b"")
+            await client.close()
+        assert threading.active_count() < before + 10
+
+
 async def test_a_call_that_is_cancelled_leaves_nothing() -> None:
     async with calling(silent) as (client, receiver):
         call = asyncio.create_task(client.post(receiver.url(), {}, b"x"))
@@ -261,6 +276,7 @@ async def test_an_answer_is_given_whatever_its_status_and_to_its_limit() -> None
     assert receiver.bodies == [b"a=1", b""]
 
 
+@requirement("R-13.2-04")
 async def test_a_redirect_is_an_answer_that_is_not_followed() -> None:
     redirect = b"HTTP/1.1 307 No\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n"
     async with calling(answering(redirect)) as (client, receiver):
