@@ -10,7 +10,7 @@ from dragoman import Agent, CallLimits, TaskContext
 from dragoman.types import Artifact, Part
 from tests.behaviour.addresses import Called, named
 from tests.behaviour.agents import echo, gated, obedient
-from tests.behaviour.cells import NO_REFERENCES, NO_TENANTS, without
+from tests.behaviour.cells import NO_REFERENCES, NO_TENANTS, OVER_HTTP, only, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Fault, Wire, message, refused
 
@@ -198,14 +198,15 @@ async def _refusal(wire: Wire, depth: int) -> Fault | None:
     return None
 
 
-async def test_what_is_nested_has_one_depth_in_json_and_one_in_protobuf(called: Called) -> None:
+@only(*OVER_HTTP)
+@pytest.mark.parametrize(("depth", "taken"), [(98, True), (99, False), (900, False)])
+async def test_json_may_be_nested_a_hundred_levels_deep(called: Called, depth: int, taken: bool) -> None:
+    # With the two that the metadata stand in. What protobuf takes is shown in `test_bad_input.py`.
     wire = await called(echo())
-    # 100 levels of JSON with the two that the metadata stand in; 100 messages of protobuf, three to a level. What is a
-    # little less comes back in a task, two messages deeper, and is more than readers of protobuf take.
-    most, past, reason = (31, 34, "PARSE_ERROR") if wire.binding == "GRPC" else (98, 99, "INVALID_PARAMS")
-    assert await _refusal(wire, most) is None
-    for depth in (past, 2 * past, 900):
-        fault = await _refusal(wire, depth)
+    fault = await _refusal(wire, depth)
+    if taken:
+        assert fault is None
+    else:
         assert fault is not None
-        assert (fault.reason, "nested deeper than 100" in fault.text) == (reason, wire.binding != "GRPC")
-    assert len(await wire.stored()) == 1
+        assert (fault.reason, "nested deeper than 100" in fault.text) == ("INVALID_PARAMS", True)
+    assert len(await wire.stored()) == taken
