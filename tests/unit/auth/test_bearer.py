@@ -211,6 +211,7 @@ THUMBPRINT = urlsafe_b64encode(hashlib.sha256(CERTIFICATE).digest()).decode().rs
         ({"x5t#S256": THUMBPRINT, "jkt": "x"}, CERTIFICATE, False),
         ({"jkt": "x"}, CERTIFICATE, False),
         ({"x5t#S256": None}, b"", False),
+        ({"x5t#S256": urlsafe_b64encode(hashlib.sha256(b"").digest()).decode().rstrip("=")}, b"", False),
         ({}, CERTIFICATE, False),
         (None, CERTIFICATE, False),
         (THUMBPRINT, CERTIFICATE, False),

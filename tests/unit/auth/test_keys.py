@@ -98,10 +98,14 @@ async def test_while_there_is_no_newer_set_the_last_one_counts_for_a_day(caplog:
     issuer.published = None
     with caplog.at_level(logging.WARNING):
         issuer.now += FRESH
-        assert await issuer.ids() == (KEY.id,)
+        for _ in range(3):
+            assert await issuer.ids() == (KEY.id,)
         assert issuer.asked == 2
+        issuer.now += PAUSE
+        await issuer.ids()
+        assert issuer.asked == 3
     assert "No connection" in caplog.text
-    issuer.now += GOOD - FRESH
+    issuer.now += GOOD - FRESH - PAUSE
     assert await issuer.ids() == (KEY.id,)
     issuer.now += 1
     with pytest.raises(UnavailableError):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.auth.issuer import MOST, IssuerClient, is_safe
+from dragoman.auth.issuer import MOST, MOST_OF_TOKEN, IssuerClient, is_safe
 from dragoman.auth.metadata import PublishedMetadata
 from dragoman.auth.published import FRESH, PAUSE
 from dragoman.errors import ConfigurationError, UnavailableError
@@ -144,6 +144,15 @@ async def test_what_is_too_long_or_somewhere_else_is_not_taken() -> None:
                 await client.get(url)
         assert "GET / " in named.heads[0]
         assert len(named.heads) == 2
+
+
+async def test_what_is_said_of_one_token_is_shorter() -> None:
+    long = _answer("200 OK", b"x" * (MOST_OF_TOKEN + 1))
+    async with listening(answering(long), host="127.0.0.1") as named:
+        url = f"http://127.0.0.1:{named.port}/"
+        assert len(await IssuerClient(url).get(url)) == MOST_OF_TOKEN + 1
+        with pytest.raises(Undelivered):
+            await IssuerClient(url).post(url, {}, "Basic x")
 
 
 async def test_calls_leave_no_connections_and_no_threads() -> None:
