@@ -27,6 +27,8 @@ class Statements:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, twin: str | None = None) -> None:
         self.run: list[str] = []
+        self.steps = 0
+        """Instructions of SQLite's machine, of all that was asked until now."""
         self.twin = twin
         for connect in ("connect_reader", "connect_writer"):
             make = cast("Callable[..., sqlite3.Connection]", vars(schema)[connect])
@@ -40,6 +42,11 @@ class Statements:
         self.run.append(statement)
         return unbound(statement) if statement == self.twin else statement
 
+    def step(self) -> int:
+        """Counts one instruction; which goes on."""
+        self.steps += 1
+        return 0
+
 
 class _Listened:
     """As much of a connection as the store uses."""
@@ -47,6 +54,7 @@ class _Listened:
     def __init__(self, inner: sqlite3.Connection, statements: Statements) -> None:
         self._inner = inner
         self._statements = statements
+        inner.set_progress_handler(statements.step, 1)
 
     @property
     def in_transaction(self) -> bool:

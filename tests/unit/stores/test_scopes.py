@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
@@ -13,9 +14,10 @@ from dragoman.stores import memory, open_store
 from dragoman.stores.held import Held
 from dragoman.stores.memory import MemoryStore
 from dragoman.stores.pushes import Pushes
+from dragoman.stores.sqlite import reading
 from dragoman.stores.sqlite.heads import Head, Heads
 from dragoman.testing.store_contract import PushStoreContract
-from dragoman.testing.store_scopes import SCOPED, made
+from dragoman.testing.store_scopes import SCOPED, Things, made
 from tests.unit.stores.scoping import BOUND, Statements, forgetful
 
 SUITE = PushStoreContract()
@@ -115,3 +117,48 @@ async def test_a_store_in_memory_that_forgets_the_scope_is_found(monkeypatch: py
     monkeypatch.setattr(memory, "Pushes", Answering)
     with pytest.raises(AssertionError, match="get_push shows"):
         await SUITE.test_no_method_shows_what_is_of_another_scope(MemoryStore())
+
+
+# Time. A task of another's takes a look at its scope more than one that is not there, and nothing beyond.
+
+A_LOOK = 10
+"""Instructions of SQLite's machine, for each statement."""
+
+
+async def harder(path: Path) -> dict[str, float]:
+    """By how many instructions a statement is longer for what is another's than for what is not there."""
+    found: dict[str, float] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        forgetful(patch)
+        statements = Statements(patch)
+        async with opened(path) as store:
+            things = await made(store)
+            for name, call in SCOPED.items():
+                if name == "answered":
+                    continue  # the first time it stores something of one's own
+                steps: list[int] = []
+                # Each connection reads the tables' names first, and of three any may be taken.
+                for things_ in [Things()] * 12 + [things, Things()]:
+                    statements.run.clear()
+                    before = statements.steps
+                    await call(store, STRANGER, things_)
+                    steps.append(statements.steps - before)
+                found[name] = abs(steps[-2] - steps[-1]) / len(statements.run)
+    return found
+
+
+async def test_what_is_anothers_takes_as_long_to_be_not_found_as_what_is_not_there(tmp_path: Path) -> None:
+    assert {name: steps for name, steps in (await harder(tmp_path)).items() if steps > A_LOOK} == {}
+
+
+async def test_a_store_that_looks_first_and_at_the_scope_then_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = reading.load
+
+    def looked(connection: Connection, task_id: str, scope: Scope | None = None) -> tuple[Held, int] | None:
+        found = load(connection, task_id)
+        return found if found is not None and found[0].scope == scope else None
+
+    monkeypatch.setattr(reading, "load", looked)
+    assert (await harder(tmp_path))["get"] > A_LOOK
