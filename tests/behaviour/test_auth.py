@@ -167,6 +167,14 @@ async def test_the_card_says_what_is_held_to_in_the_shape_of_both_lines(started:
     }
 
 
+@requirement("R-13.3-06")
+async def test_the_extended_card_is_not_for_those_who_may_not_call(serve: Serve) -> None:
+    wire = await serve(echo(auth=schemes()["bearer"], extended_card=echo().card))
+    with refused("PERMISSION_DENIED"):
+        await wire.call("GetExtendedAgentCard", headers=bearer(scope="other"))
+    assert (await wire.call("GetExtendedAgentCard", headers=bearer()))["name"] == "Echo"
+
+
 @requirement("R-13.3-01", "R-13.3-06")
 async def test_the_extended_card_is_for_those_who_are_known_and_says_the_same(serve: Serve) -> None:
     wire = await serve(echo(auth=schemes()["header"], extended_card=echo().card))

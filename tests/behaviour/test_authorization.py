@@ -16,7 +16,7 @@ async def test_a_task_that_needs_an_authorization_says_so(serve: Serve, store: s
     assert await wire.get(task["id"]) == task
 
 
-@requirement("R-7.6.1-05", "R-7.6.1-06", "R-7.6.4-01")
+@requirement("R-7.6.1-03", "R-7.6.1-05", "R-7.6.1-06", "R-7.6.4-01")
 async def test_streams_stay_open_until_the_authorization_comes_from_outside(serve: Serve, store: str) -> None:
     agent = obedient(store=store)
     wire = await serve(agent)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from dragoman import Agent, BlockingTaskContext, Message, Part, Role, TaskContext, TaskHandle, connect
+from dragoman.auth import ApiKey
 from dragoman.errors import ExtensionSupportRequiredError, InvalidParamsError
 from dragoman.extensions import Emitted, ExtendedCall, Extension, Request, Result, with_contents
 from dragoman.types import (
@@ -19,6 +20,7 @@ from dragoman.types import (
     Task,
     TaskStatusUpdateEvent,
 )
+from tests.behaviour.callers import KEYS, keyed
 from tests.behaviour.cells import NO_LISTS, NO_SERVER_SENT_EVENTS, OVER_HTTP, only, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, Wire, card_of, message, refused
@@ -197,6 +199,22 @@ async def test_what_a_caller_says_within_an_extension_can_be_refused(serve: Serv
             pass
     assert await wire.stored() == []
     await wire.send("refuse")
+
+
+@requirement("R-T-04")
+async def test_no_extension_sees_what_a_stranger_says(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    agent = Agent("Guarded", store="memory", auth=ApiKey(KEYS), extensions=[Trail(INNER, required=True)])
+    agent.skill(tell)
+    wire = await serve(agent)
+    with refused("UNAUTHENTICATED"):
+        await wire.send("break the request", headers=ONE)
+    assert "secret of the house" not in caplog.text
+    with refused("EXTENSION_SUPPORT_REQUIRED"):
+        await wire.send("abc", headers=keyed("alice"))
+    task = await wire.send("abc", headers=ONE | keyed("alice"))
+    assert trails(task) == {"answered": ["inner"]}
+    with refused("TASK_NOT_FOUND"):
+        await wire.get(task["id"], headers=ONE | keyed("bob"))
 
 
 @pytest.mark.parametrize("hook", ["request", "response"])

@@ -8,6 +8,8 @@ import pytest
 
 from dragoman import Agent, BlockingTaskContext, FetchOptions, FetchRefused, Message, Part, TaskContext, answer, connect
 from dragoman.types import TaskState
+from tests.behaviour.manifest import requirement
+from tests.behaviour.wire import Serve, message
 from tests.unit.outbound.receiver import PUBLIC, Receiver, answering, listening, silent
 
 PICTURE = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 3\r\n\r\npng"
@@ -92,6 +94,26 @@ async def test_what_the_agent_does_not_open_is_refused() -> None:
         async with connect(agent) as client:
             assert await client.ask(part) == "refused"
     assert receiver.connections == 0
+
+
+@requirement("R-14.1-04")
+@pytest.mark.parametrize(
+    "url",
+    ["http://169.254.169.254/latest", "https://10.0.0.1/a.png", "https://127.0.0.1/", "https://[::1]/", "file:///x"],
+)
+async def test_no_part_leads_into_inner_networks(serve: Serve, url: str) -> None:
+    agent = Agent("Reader", store="memory")
+
+    @agent.skill
+    async def read(message: Message) -> str:
+        try:
+            return (await message.parts[0].fetch()).decode()
+        except FetchRefused:
+            return "refused"
+
+    wire = await serve(agent)
+    task = await wire.send(message(parts=[{"url": url, "filename": "a.png", "mediaType": "image/png"}]))
+    assert task["artifacts"][0]["parts"] == [{"text": "refused"}]
 
 
 async def test_what_stops_the_task_ends_the_fetch() -> None:

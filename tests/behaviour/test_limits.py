@@ -22,7 +22,7 @@ LATER = {"configuration": {"returnImmediately": True}}
 # How often.
 
 
-@requirement("R-13.4-06")
+@requirement("R-13.4-06", "R-13.4-13", "R-13.4-14")
 async def test_an_address_may_call_so_often(called: Called) -> None:
     wire = await called(echo(limits=CallLimits(requests_per_address=SLOW)))
     for _ in range(3):
@@ -38,6 +38,7 @@ async def test_an_address_may_call_so_often(called: Called) -> None:
     assert len(await wire.stored()) == 9
 
 
+@requirement("R-13.4-13")
 async def test_every_operation_counts_and_the_card_does_not(called: Called) -> None:
     wire = await called(echo(limits=CallLimits(requests_per_address=Rate(0.01, 1))))
     with refused("TASK_NOT_FOUND"):
@@ -92,6 +93,7 @@ async def test_a_conversation_in_one_task_is_held_to_its_pace(called: Called) ->
 # Credentials.
 
 
+@requirement("R-13.4-10", "R-13.4-14")
 async def test_guesses_are_refused_before_the_password_is_hashed(
     called: Called, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,7 +74,7 @@ def _needs_every_binding(row: Row) -> bool:
 
 def _cells(citation: Citation) -> tuple[Cell, ...]:
     """The cells in which a test runs, none for one that has no wire."""
-    if not {"wire", "serve"} & set(citation.arguments):
+    if not {"wire", "serve", "called"} & set(citation.arguments):
         return ()
     path, _, name = citation.test.partition("::")
     module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
@@ -104,8 +104,6 @@ def test_what_binds_a_server_or_client_here_is_tested_or_waits_for_a_part_that_i
         "it asks for lawful use, which no program shows",
         "it is for each agent to decide, not for the framework",
         "it is for the deployment to decide",
-        "the framework fetches no URL that a part names",
-        "there are no extension methods",
     }
 
 

@@ -18,6 +18,7 @@ from dragoman.testing.agent import ScriptedAgent
 from dragoman.testing.clock import FakeClock
 from dragoman.types.requests import GetTaskRequest
 from dragoman.types.task import Task
+from tests.behaviour.manifest import requirement
 from tests.unit.engine.stage import QUICK, Stage, new_store, send, staged
 
 
@@ -42,6 +43,7 @@ def timed_store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
     return new_store(request.param, tmp_path, clock)
 
 
+@requirement("R-13.4-16")
 async def test_logs_go_before_their_tasks(timed_store: TaskStore, clock: FakeClock) -> None:
     async with staged(timed_store, ScriptedAgent(end_at_once), keeping=Keeping(logs=60, tasks=600)) as stage:
         task = await ended(stage)

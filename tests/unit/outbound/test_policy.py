@@ -4,6 +4,7 @@ import pytest
 
 from dragoman.outbound import Policy
 from dragoman.ports.webhook import AddressRefused
+from tests.behaviour.manifest import requirement
 from tests.unit.outbound.urls import GOOD, HOSTILE
 
 DEFAULT = Policy()
@@ -43,6 +44,7 @@ FORBIDDEN = (
 )
 
 
+@requirement("R-13.2-04")
 @pytest.mark.parametrize("address", FORBIDDEN)
 def test_one_forbidden_address_among_public_ones_is_enough(address: str) -> None:
     target = DEFAULT.target("https://hooks.example.com/")

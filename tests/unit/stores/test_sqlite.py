@@ -22,6 +22,7 @@ from dragoman.testing.expect import refused
 from dragoman.testing.story import Narrator, Story
 from dragoman.types.content import Role
 from dragoman.types.task import TaskState
+from tests.behaviour.manifest import requirement
 from tests.unit.stores.looking import PATIENCE, task_of
 
 
@@ -182,6 +183,7 @@ async def test_a_read_that_was_overtaken_by_a_write_is_not_kept(
     await cold.close()
 
 
+@requirement("R-13.1-08")
 async def test_what_is_of_another_takes_the_way_of_what_is_not_there(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
