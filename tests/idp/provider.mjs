@@ -1,7 +1,7 @@
 // A certified OpenID Provider, as a process of its own: `oidc-provider`, configured.
 //
 // node provider.mjs FOLDER, where FOLDER holds the package under node_modules. Prints `{"issuer": ...}` when it can be
-// called, and serves until it is terminated. Whoever is asked to sign in is signed in, and agrees to everything: as the
+// called, and serves until its input ends. Whoever is asked to sign in is signed in, and agrees to everything: as the
 // `login_hint` says, else as alice; a hint of "nobody" refuses.
 //
 // Beside the provider's own there are routes under /control, for tests: see `control`.
@@ -155,3 +155,6 @@ listener.on("request", (request, response) => {
   });
 });
 console.log(JSON.stringify({ issuer }));
+process.stdin.resume();
+await once(process.stdin, "end");
+process.exit(0);
