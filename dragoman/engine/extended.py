@@ -26,6 +26,11 @@ class ExtendedFeed:
         self._hooks = hooks
 
     @property
+    def task_id(self) -> str:
+        """The task that it reads; empty for a direct answer."""
+        return self._feed.task_id if isinstance(self._feed, TaskFeed) else ""
+
+    @property
     def cut(self) -> bool:
         return self._feed.cut
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from dragoman import Agent, BlockingTaskContext, Message, Part, Role, TaskContext, TaskHandle, connect
+from dragoman import Agent, AuditLog, BlockingTaskContext, Message, Part, Role, TaskContext, TaskHandle, connect
 from dragoman.auth import ApiKey
 from dragoman.errors import ExtensionSupportRequiredError, InvalidParamsError
 from dragoman.extensions import Emitted, ExtendedCall, Extension, Request, Result, with_contents
@@ -378,3 +378,13 @@ async def test_in_the_same_process_both_sides_work_too() -> None:
     async with connect(trailing(required=True)) as client:
         with pytest.raises(ExtensionSupportRequiredError, match="inner"):
             await client.ask("abc")
+
+
+async def test_an_audit_log_names_the_task_of_an_extended_stream(serve: Serve) -> None:
+    told: list[dict[str, Any]] = []
+    agent = Agent("Heard", store="memory", audit=AuditLog(told.append), extensions=[Trail(INNER)])
+    agent.skill(tell)
+    wire = await serve(agent)
+    async with wire.send_stream("abc", headers=ONE) as stream:
+        payloads = await stream.payloads()
+    assert [decision["taskId"] for decision in told] == [payloads[0]["task"]["id"]]
