@@ -58,6 +58,7 @@ _agent = click.argument("agent", required=False, metavar="[AGENT]", callback=_na
 @click.option("--no-browser", is_flag=True, help="Show the page's URL only, and open nothing.")
 @click.option("--scope", multiple=True, metavar="SCOPE", help="To ask for beside what the card asks. Repeatable.")
 @click.option("--resource", metavar="URL", help="What the token is for; by default the agent's URL, '' says nothing.")
+@click.option("--parameter", multiple=True, metavar="NAME=VALUE", help="Tell the provider this too. Repeatable.")
 @click.option("--issuer", default="", metavar="URL", help="Trust this provider alone, whatever places the card names.")
 @click.option("--redirect-port", type=click.IntRange(1, 65535), metavar="PORT", help="Of 127.0.0.1; by default any.")
 @click.pass_context

@@ -36,6 +36,7 @@ class Wishes(NamedTuple):
     no_browser: bool
     scope: tuple[str, ...]
     resource: str | None
+    parameter: tuple[str, ...]
     issuer: str
     redirect_port: int | None
 
@@ -75,6 +76,7 @@ def _oauth(invocation: Invocation, wishes: Wishes, client_id: str, cache: TokenC
         grant=cast("Grant", (wishes.flow or "auto").replace("-", "_")),
         scopes=wishes.scope,
         resource=wishes.resource,
+        parameters=_pairs(wishes.parameter),
         issuer=wishes.issuer,
         interactive=True,
         show=show,
@@ -83,6 +85,13 @@ def _oauth(invocation: Invocation, wishes: Wishes, client_id: str, cache: TokenC
         redirect_port=wishes.redirect_port or 0,
         cache=cache,
     )
+
+
+def _pairs(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [each.partition("=") for each in given]
+    if not all(name and mark for name, mark, _ in pairs):
+        raise click.UsageError("--parameter is written NAME=VALUE")
+    return {name: value for name, _, value in pairs}
 
 
 def _need(card: AgentCard, invocation: Invocation, scheme: str | None) -> Need:

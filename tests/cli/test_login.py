@@ -261,7 +261,7 @@ async def test_metadata_of_another_issuer_is_refused(
 async def test_nobody_is_waited_for_longer_than_the_time_out(
     agent: ScriptedAgent, program: Program, provider: Scripted
 ) -> None:
-    flow = {"authorizationUrl": "https://idp.example/auth", "tokenUrl": f"{provider.base}/token"}
+    flow = {"authorizationUrl": f"{provider.base}/auth", "tokenUrl": f"{provider.base}/token"}
     asks(agent, "authorizationCode", **flow)
     ran = await program.run("auth", "login", "--no-browser", "--timeout", "500ms", env=HERE)
     assert ran.code == 5

@@ -4,9 +4,9 @@ import asyncio
 import base64
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
 
@@ -39,6 +39,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     exchange: Exchange
     scopes: tuple[str, ...]
     resource: str
+    parameters: Mapping[str, str]
+    """What the user adds; nothing that is said here anyway."""
     show: Show
     patience: float
     """Seconds that the user has."""
@@ -47,7 +49,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def wish(self) -> dict[str, str]:
         """What is the same in every grant."""
         scope = {"scope": " ".join(self.scopes)} if self.scopes else {}
-        return {**scope, **({"resource": self.resource} if self.resource else {})}
+        return {**self.parameters, **scope, **({"resource": self.resource} if self.resource else {})}
 
 
 async def by_browser(asked: Asked, port: int = 0) -> Token:
@@ -61,19 +63,18 @@ async def by_browser(asked: Asked, port: int = 0) -> Token:
     is_openid = OPENID in asked.scopes
     async with waiting_for_callback(state, port) as callback:
         query = {
+            **asked.wish,
             "response_type": "code",
             "client_id": asked.client.client_id,
             "redirect_uri": callback.url,
             "state": state,
             "code_challenge": _challenge(verifier),
             "code_challenge_method": "S256",
-            **asked.wish,
             **({"nonce": nonce} if is_openid else {}),
             # Without it the wish to stay logged in is ignored (OpenID Connect Core section 11).
             **({"prompt": "consent"} if OFFLINE in asked.scopes else {}),
         }
-        url = f"{place}{'&' if '?' in place else '?'}{urlencode(query)}"
-        await asked.show(Visit(url=url, seconds=asked.patience))
+        await asked.show(Visit(url=_extended(place, query), seconds=asked.patience))
         try:
             async with asyncio.timeout(asked.patience):
                 told = await callback.told
@@ -89,6 +90,16 @@ async def by_browser(asked: Asked, port: int = 0) -> Token:
     return await asked.exchange.token(
         form, scopes=asked.scopes, issuer=asked.provider.issuer, nonce=nonce if is_openid else ""
     )
+
+
+def _extended(place: str, query: dict[str, str]) -> str:
+    """The URL with the query added to its own, which must not say the same things: of two the provider might take the
+    one that is not ours.
+    """
+    own = urlsplit(place).query
+    if any(name in query for name, _ in parse_qsl(own, keep_blank_values=True)):
+        raise LoginFailed("The authorization endpoint says already what a login has to say")
+    return f"{place}{'&' if own else '?'}{urlencode(query)}"
 
 
 def _challenge(verifier: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -49,6 +49,7 @@ class OAuth:
         grant: Grant = "auto",
         scopes: Sequence[str] = (),
         resource: str | None = None,
+        parameters: Mapping[str, str] | None = None,
         issuer: str = "",
         client_auth: ClientAuth = "auto",
         interactive: bool = False,
@@ -70,6 +71,7 @@ class OAuth:
                 if there is a secret and nobody may be asked, else the authorization code.
             scopes: to be asked for beside those of the card's requirement.
             resource: what the token is for; by default the agent's URL, with `""` nothing is said of it.
+            parameters: what else the provider wants to be told, as `{"audience": ...}`.
             issuer: the only one whose word counts: endpoints are taken from its own metadata, and not from the card.
             client_auth: how the secret is sent; by default as the provider takes it, Basic before the form.
             interactive: whether the user may be asked to open a page. Otherwise `LoginRequired` says how to log in.
@@ -96,6 +98,7 @@ class OAuth:
         self._grant = grant
         self._scopes = tuple(scopes)
         self._resource = resource
+        self._parameters = dict(parameters or {})
         self._issuer = issuer
         self._client_auth = client_auth
         self._interactive = interactive
@@ -212,7 +215,8 @@ class OAuth:
 
     async def _renewed(self, kept: Kept, client: Registration) -> Kept:
         """By the refresh token, or the client's credentials again, at the place that it came from."""
-        exchange = Exchange(self._web(kept.key.origin, kept.token_url), kept.token_url, client, self._now)
+        place = (kept.refresh_url if kept.token.refresh else "") or kept.token_url
+        exchange = Exchange(self._web(kept.key.origin, place), place, client, self._now)
         token = await exchange.token(_renewal(kept), scopes=kept.token.scopes, issuer=kept.issuer)
         # A provider that gives no other refresh token means that this one goes on; and says of nobody that he is new.
         lasting = msgspec.structs.replace(
@@ -234,6 +238,7 @@ class OAuth:
             exchange=Exchange(web, provider.needed("token_endpoint"), client, self._now),
             scopes=_wanted(key.scopes, scheme, grant, provider),
             resource=self._resource_of(need),
+            parameters=self._parameters,
             show=self._show,
             patience=self._patience,
         )
@@ -243,16 +248,18 @@ class OAuth:
             agent=need.agent,
             grant=grant,
             token_url=provider.token_endpoint,
+            refresh_url=provider.refresh_endpoint,
             revocation_url=provider.revocation_endpoint,
             issuer=provider.issuer,
             resource=asked.resource,
+            parameters=self._parameters,
             client_auth=client.method,
             secret_variable=self._secret_variable,
         )
 
     async def _granted(self, asked: Asked, grant: str) -> Token:
         if grant == "client_credentials":
-            return await asked.exchange.token({"grant_type": grant, **asked.wish}, scopes=asked.scopes)
+            return await asked.exchange.token({**asked.wish, "grant_type": grant}, scopes=asked.scopes)
         if grant == "device_code":
             return await by_device(asked, self._pause, self._now)
         return await by_browser(asked, self._redirect_port)
@@ -267,7 +274,7 @@ def _renewal(kept: Kept) -> dict[str, str]:
     if kept.token.refresh:
         return {"grant_type": "refresh_token", "refresh_token": kept.token.refresh, **resource}
     scope = {"scope": " ".join(kept.key.scopes)} if kept.key.scopes else {}
-    return {"grant_type": kept.grant, **scope, **resource}
+    return {**kept.parameters, "grant_type": kept.grant, **scope, **resource}
 
 
 def _wanted(scopes: tuple[str, ...], scheme: OAuthScheme, grant: str, provider: Provider) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """Who gives tokens: read from a card, and from the metadata that it points to (RFC 8414, OpenID Connect Discovery)."""
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from dragoman.client.login.oauth.failures import LoginFailed, shown
-from dragoman.client.login.oauth.web import Web
+from dragoman.client.login.oauth.web import Web, origin
+from dragoman.outbound.url import read_url
 from dragoman.types.card import (
     AuthorizationCodeOAuthFlow,
     ClientCredentialsOAuthFlow,
@@ -39,6 +41,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     token_endpoint: str = ""
     device_authorization_endpoint: str = ""
     revocation_endpoint: str = ""
+    refresh_endpoint: str = ""
+    """Only cards have such."""
     token_endpoint_auth_methods_supported: tuple[str, ...] = ()
     scopes_supported: tuple[str, ...] = ()
     authorization_response_iss_parameter_supported: bool = False
@@ -60,15 +64,18 @@ _ENDPOINTS = (
     "token_endpoint",
     "device_authorization_endpoint",
     "revocation_endpoint",
+    "refresh_endpoint",
 )
 
 
 async def provider_of(scheme: OAuthScheme, web: Web, issuer: str = "") -> Provider:
-    """What the card's flow names counts before what the metadata says. An `issuer` that the user names stands for
+    """What the card's flow names counts before what the metadata says, as long as it is of the same provider: a card
+    that sends users to one and their codes to another is after the codes. An `issuer` that the user names stands for
     itself: then nothing counts but its own metadata, and the card names no place that gets a secret.
 
     Raises:
-        LoginFailed: the metadata is none, of another issuer, or names endpoints that are neither https nor here.
+        LoginFailed: the metadata is none, of another issuer, or names endpoints that are neither https nor here; or
+            the card's endpoints are of several providers.
         ProviderUnreachable: it cannot be had now.
     """
     if issuer:
@@ -81,20 +88,34 @@ async def provider_of(scheme: OAuthScheme, web: Web, issuer: str = "") -> Provid
         "authorization_endpoint": getattr(flow, "authorization_url", ""),
         "token_endpoint": getattr(flow, "token_url", ""),
         "device_authorization_endpoint": getattr(flow, "device_authorization_url", ""),
+        "refresh_endpoint": flow.refresh_url,
     }
-    return _checked(msgspec.structs.replace(told, **{name: url for name, url in named.items() if url}), web)
+    named = {name: web.checked(url, name.replace("_", " ")) for name, url in named.items() if url}
+    _of_one(named.values(), told)
+    return msgspec.structs.replace(told, **named)
+
+
+def _of_one(urls: Iterable[str], told: Provider) -> None:
+    """Whether URLs of a card are those of one provider: of that whose metadata there are, else at one origin."""
+    vouched = {_origin(url) for url in (told.issuer, *(getattr(told, name) for name in _ENDPOINTS)) if url}
+    origins = {_origin(url) for url in urls}
+    strange = origins - vouched if vouched else origins
+    if len(strange) > (0 if vouched else 1):
+        places = shown(", ".join(sorted(origins | vouched)))
+        raise LoginFailed(f"The card names places of several providers, say which issuer is meant: {places}")
+
+
+def _origin(url: str) -> str:
+    return origin(read_url(url))
 
 
 async def _of_issuer(issuer: str, web: Web) -> Provider:
     parts = urlsplit(issuer)
     places = (f"{issuer}{_OPENID}", f"{parts.scheme}://{parts.netloc}{_OAUTH}{parts.path}")
     try:
-        found = await _at(places[0], web)
+        return await _at(places[0], web)
     except LoginFailed:
-        found = await _at(places[1], web)
-    if found.issuer.rstrip("/") != issuer:
-        raise LoginFailed(f"The metadata is that of another issuer: {shown(found.issuer)}")
-    return found
+        return await _at(places[1], web)
 
 
 async def _at(url: str, web: Web) -> Provider:
@@ -105,7 +126,11 @@ async def _at(url: str, web: Web) -> Provider:
         raise LoginFailed(f"The metadata of the provider has a member of a wrong kind: {error}") from None
     if not _speaks_for(found.issuer, url):
         raise LoginFailed(f"The metadata at {shown(url)} names another issuer: {shown(found.issuer) or 'none'}")
-    return _checked(found, web)
+    for name in _ENDPOINTS:
+        place: str = getattr(found, name)
+        if place:
+            web.checked(place, name.replace("_", " "))
+    return msgspec.structs.replace(found, refresh_endpoint="")
 
 
 def _without_null(document: dict[str, Any]) -> dict[str, Any]:
@@ -123,11 +148,3 @@ def _speaks_for(issuer: str, url: str) -> bool:
     if _OPENID not in parts.path and _OAUTH not in parts.path:
         return True
     return parts.path in {f"{path}{_OPENID}", f"{_OPENID}{path}", f"{_OAUTH}{path}"}
-
-
-def _checked(provider: Provider, web: Web) -> Provider:
-    for name in _ENDPOINTS:
-        url: str = getattr(provider, name)
-        if url:
-            web.checked(url, name.replace("_", " "))
-    return provider

@@ -69,10 +69,14 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """The agent as its user named it, or nearly so."""
     grant: str
     token_url: str
+    refresh_url: str = ""
+    """Where the card says that tokens are renewed, if that is another place."""
     revocation_url: str = ""
     issuer: str = ""
     resource: str = ""
     """What the token was asked for (RFC 8707)."""
     client_auth: str = "none"
+    parameters: dict[str, str] = {}
+    """What the user has added to requests."""
     secret_variable: str = ""
     """The environment variable that has the client's secret, which itself is not kept."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.client.login.need import Need
-from dragoman.client.login.oauth import LoginFailed, OAuth, ProviderUnreachable
+from dragoman.client.login.oauth import LoginFailed, OAuth, ProviderUnreachable, TokenCache
 from dragoman.client.login.oauth.identity import subject_of
 from dragoman.client.login.oauth.registration import Registration
 from dragoman.errors import ConfigurationError
@@ -46,6 +46,43 @@ async def test_a_secret_in_the_form_is_in_no_header(provider: Scripted) -> None:
         "client_id": "my:app",
         "client_secret": SECRET,
     }
+
+
+async def test_a_provider_is_told_what_else_it_wants_to_know_each_time(provider: Scripted) -> None:
+    clock = [1000.0]
+    provider.says("/token", (200, TOKEN))
+    told = {"audience": "https://api.example", "grant_type": "password"}
+    login = OAuth("app", client_secret=SECRET, resource="", parameters=told, now=lambda: clock[0])
+    for now in (1000.0, 1300.0):
+        clock[0] = now
+        await login.credentials(service(provider))
+    expected = {"audience": "https://api.example", "grant_type": "client_credentials", "scope": "chat"}
+    assert provider.asked("/token") == [expected] * 2
+
+
+async def test_a_login_is_renewed_where_the_card_says_and_for_what_it_was_made(
+    provider: Scripted, cache: TokenCache
+) -> None:
+    clock = [1000.0]
+    flow = ClientCredentialsOAuthFlow(
+        token_url=f"{provider.base}/token", refresh_url=f"{provider.base}/refresh", scopes={}
+    )
+    provider.says("/token", (200, TOKEN | {"refresh_token": "r1"}))
+    provider.says("/refresh", (200, TOKEN | {"access_token": "second", "scope": "chat"}))
+    login = OAuth("app", client_secret=SECRET, cache=cache, now=lambda: clock[0])
+    await login.credentials(need_of(flow))
+    clock[0] = 1300.0
+    second = await login.credentials(need_of(flow))
+    assert second is not None
+    assert second.value == "second"
+    again = {"grant_type": "refresh_token", "refresh_token": "r1", "resource": f"{ORIGIN}/agent"}
+    assert provider.asked("/refresh") == [again]
+    assert cache.every()[0].token.refresh == "r1"
+    # What was made for one resource is not sent as if it was for another.
+    other = OAuth("app", client_secret=SECRET, resource="urn:other", cache=cache, now=lambda: clock[0])
+    third = await other.credentials(need_of(flow))
+    assert third is not None
+    assert third.value == "of-the-provider"
 
 
 @pytest.mark.parametrize(

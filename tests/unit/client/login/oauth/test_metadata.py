@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.client.login.oauth import LoginFailed, OAuth, ProviderUnreachable
+from dragoman.client.login.oauth import LoginFailed, OAuth, ProviderUnreachable, Visit
 from dragoman.types.card import AuthorizationCodeOAuthFlow, ClientCredentialsOAuthFlow, ImplicitOAuthFlow
 from tests.unit.client.login.oauth.scripted import TOKEN, Answer, Scripted, need_of, openid_at
 
@@ -110,6 +110,39 @@ async def test_metadata_without_end_is_left(provider: Scripted) -> None:
     provider.says(OPENID, (200, b" " * 300_000))
     with pytest.raises(ProviderUnreachable, match="longer than 262144 bytes"):
         await service().credentials(openid_at(provider.base + OPENID))
+
+
+@pytest.mark.parametrize(
+    ("page", "token", "metadata"),
+    [
+        ("https://login.example/auth", "{base}/token", False),
+        ("{base}/auth", "https://evil.example/token", False),
+        ("{base}/auth", "https://evil.example/token", True),
+        ("https://login.example/auth", "{base}/token", True),
+    ],
+)
+async def test_a_card_that_sends_users_and_codes_to_different_providers_is_refused(
+    provider: Scripted, page: str, token: str, metadata: bool
+) -> None:
+    """Whoever gets code and verifier has what the user gave to the other."""
+    provider.says(OAUTH, (200, provider.metadata()))
+    urls = {"authorization_url": page.format(base=provider.base), "token_url": token.format(base=provider.base)}
+    flow = AuthorizationCodeOAuthFlow(scopes={}, pkce_required=True, **urls)
+    shown: list[Visit] = []
+
+    async def show(visit: Visit) -> None:
+        shown.append(visit)
+
+    login = OAuth("app", interactive=True, show=show, patience=0.01)
+    words = await refusal(login, need_of(flow, metadata=provider.base + OAUTH if metadata else ""))
+    assert "several providers" in words
+    assert shown == []
+
+
+async def test_a_page_that_says_already_what_a_login_says_is_refused(provider: Scripted) -> None:
+    page, token = f"{provider.base}/auth?code_challenge=theirs", f"{provider.base}/token"
+    flow = AuthorizationCodeOAuthFlow(authorization_url=page, token_url=token, scopes={})
+    assert "says already" in await refusal(OAuth("app", interactive=True, patience=0.01), need_of(flow))
 
 
 async def test_endpoints_of_the_card_count_before_those_of_the_metadata(provider: Scripted) -> None:

@@ -1,6 +1,8 @@
 """Users who are asked: pages that come back, codes of devices, and what is sent to a browser or not."""
 
 import asyncio
+import base64
+import json
 import webbrowser
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -156,6 +158,26 @@ async def test_what_keeps_a_login_is_asked_for_where_the_provider_has_it(provide
     assert len(asked[0]["code_challenge"][0]) == 43
 
 
+@pytest.mark.parametrize("nonce", ["theirs", "ours"])
+async def test_an_id_token_of_another_login_is_refused(provider: Scripted, cache: TokenCache, nonce: str) -> None:
+    async def show(visit: Visit) -> None:
+        query = {name: values[0] for name, values in parse_qs(urlsplit(visit.url).query).items()}
+        claims = {"iss": provider.base, "aud": "app", "exp": 4e9, "sub": "alice"}
+        told = {"nonce": query["nonce"] if nonce == "ours" else nonce}
+        coded = base64.urlsafe_b64encode(json.dumps(claims | told).encode()).decode().rstrip("=")
+        provider.says("/token", (200, TOKEN | {"id_token": f"e30.{coded}.c2ln"}))
+        await fetched(query["redirect_uri"], f"code=c&state={query['state']}")
+
+    place = "/.well-known/openid-configuration"
+    provider.says(place, (200, provider.metadata()))
+    login = OAuth("app", interactive=True, show=show, cache=cache)
+    if nonce == "ours":
+        assert (await login.login(openid_at(provider.base + place))).token.subject == "alice"
+    else:
+        with pytest.raises(LoginFailed, match="another login"):
+            await login.login(openid_at(provider.base + place))
+
+
 async def fetched(url: str, query: str, **head: str) -> str:
     parts = urlsplit(url)
     host = head.pop("host", parts.netloc)
@@ -212,8 +234,8 @@ async def test_only_what_was_asked_for_is_taken_from_a_browser() -> None:
 async def test_nobody_who_logs_in_is_waited_for_as_long_as_patience_lasts(
     provider: Scripted, cache: TokenCache
 ) -> None:
-    page = "https://idp.example/auth"
-    flow = AuthorizationCodeOAuthFlow(authorization_url=page, token_url=f"{provider.base}/token", scopes={})
+    page, token = f"{provider.base}/auth", f"{provider.base}/token"
+    flow = AuthorizationCodeOAuthFlow(authorization_url=page, token_url=token, scopes={})
     seen: list[Visit] = []
     login = logging_in(cache, Clock(), seen, patience=0.01)
     with pytest.raises(LoginFailed, match=r"within 0\.01 s"):
