@@ -1,5 +1,7 @@
 """How many tasks run at once, whether others wait, and how many of both there are, by caller and in all."""
 
+import math
+
 from dragoman.errors import LimitExceededError
 from dragoman.ports.limits import CallLimits
 
@@ -18,7 +20,8 @@ class Slots:
 
     def __init__(self, most: int | None, limits: CallLimits) -> None:
         self._most = most
-        self._limits = limits
+        self._most_per_caller = limits.max_tasks_per_principal or math.inf
+        self._most_in_all = limits.max_tasks or math.inf
         self._taken = 0
         self._callers: dict[str, int] = {}
         """How many of each caller have a slot or wait for one."""
@@ -47,16 +50,15 @@ class Slots:
 
     def check(self, caller: str) -> None:
         """Raises `LimitExceededError` if a further task of this caller is too many."""
-        limits = self._limits
-        most = limits.max_tasks_per_principal
-        if most is not None and caller and self._callers.get(caller, 0) >= most:
+        if caller and self._callers.get(caller, 0) >= self._most_per_caller:
             raise _exceeded("tasksPerPrincipal", "Too many tasks that run or are queued")
-        if limits.max_tasks is not None and self._taken + len(self._waiting) >= limits.max_tasks:
+        if self._taken + len(self._waiting) >= self._most_in_all:
             raise _exceeded("tasks", "This agent has as many tasks as it can have")
 
     def enter(self, task_id: str, caller: str) -> bool:
         """Takes a slot for a task that has just come, if one is free and nobody waits for it; else it waits."""
-        self._count(caller, 1)
+        if caller:
+            self._callers[caller] = self._callers.get(caller, 0) + 1
         if self.shut or (self._most is not None and (self._queue or self._taken >= self._most)):
             self._queue = True
             self._waiting[task_id] = caller
@@ -70,26 +72,26 @@ class Slots:
             return False
         self.withdraw(task_id)
         self._taken += 1
-        self._count(caller, 1)
+        if caller:
+            self._callers[caller] = self._callers.get(caller, 0) + 1
         return True
 
     def withdraw(self, task_id: str) -> None:
         """The task does not wait any more, if it did."""
         caller = self._waiting.pop(task_id, None)
-        if caller is not None:
-            self._count(caller, -1)
+        if caller:
+            self._release(caller)
 
     def leave(self, caller: str) -> None:
         """Gives a slot back."""
         self._taken -= 1
-        self._count(caller, -1)
+        if caller:
+            self._release(caller)
 
-    def _count(self, caller: str, more: int) -> None:
-        if not caller:
-            return
-        count = self._callers.get(caller, 0) + more
-        if count:
-            self._callers[caller] = count
+    def _release(self, caller: str) -> None:
+        left = self._callers[caller] - 1
+        if left:
+            self._callers[caller] = left
         else:
             del self._callers[caller]
 

@@ -1,6 +1,7 @@
 """How much an agent puts into a task."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from dragoman.core.weight import size_of, weight_of
 from dragoman.ports.agent import TooLarge
@@ -9,17 +10,18 @@ from dragoman.types.content import Artifact, Message
 
 __all__ = ["Volume"]
 
-TEXT = ""
-"""Stands for the artifact that chunks of text are going into."""
-
 
 class Volume:
-    """Counts what one run makes, and with it the `artifacts` that its task had before."""
+    """Counts what one run makes, and with it the `artifacts` that its task had before.
 
-    __slots__ = ("_artifacts", "_limits", "_made", "_sizes", "overflow")
+    Whatever counts raises `TooLarge` if it is too much, alone or with all that the task has.
+    """
 
-    def __init__(self, limits: CallLimits, artifacts: Iterable[Artifact] = ()) -> None:
-        self._limits = limits
+    __slots__ = ("_artifacts", "_made", "_most", "_most_own", "_sizes", "_text", "overflow")
+
+    def __init__(self, limits: CallLimits, artifacts: Sequence[Artifact] = ()) -> None:
+        self._most = limits.max_task_bytes or math.inf
+        self._most_own = limits.max_artifact_bytes or math.inf
         self._artifacts = artifacts
         self.overflow: TooLarge | None = None
         """Why the task cannot go on, if it has become too large."""
@@ -27,8 +29,12 @@ class Volume:
 
     def begin(self) -> None:
         """Nothing was made yet that counts."""
-        self._sizes = {artifact.artifact_id: size_of(artifact) for artifact in self._artifacts}
-        self._made = sum(self._sizes.values()) if self._sizes else 0
+        self._text = 0
+        self._sizes: dict[str, int] = {}
+        self._made = 0
+        if self._artifacts:
+            self._sizes = {artifact.artifact_id: size_of(artifact) for artifact in self._artifacts}
+            self._made = sum(self._sizes.values())
 
     def replace(self, left: Mapping[str, Artifact | None]) -> None:
         """These artifacts count as they were before, or not at all."""
@@ -37,39 +43,33 @@ class Volume:
         self.begin()
 
     def text(self, size: int) -> None:
-        """A chunk of the text that goes on. Raises as `artifact` does."""
+        """A chunk of the text that goes on."""
         self._made += size
-        self._sizes[TEXT] = own = self._sizes.get(TEXT, 0) + size
-        self._check(own)
+        self._text += size
+        if self._text > self._most_own or self._made > self._most:
+            self._exceed(self._text)
 
     def end_text(self) -> None:
         """Later chunks are another text's."""
-        self._sizes.pop(TEXT, None)
+        self._text = 0
 
     def artifact(self, artifact: Artifact, *, append: bool) -> int:
-        """The size of an artifact, or of a chunk of one.
-
-        Raises:
-            TooLarge: it is too much, alone or with all that the task has; and so is what comes after it.
-        """
+        """The size of an artifact, or of a chunk of one."""
         size = size_of(artifact)
+        own = size + self._sizes.get(artifact.artifact_id, 0) if append else size
+        self._sizes[artifact.artifact_id] = own
         self._made += size
-        self._sizes[artifact.artifact_id] = own = size + (self._sizes.get(artifact.artifact_id, 0) if append else 0)
-        self._check(own)
+        if own > self._most_own or self._made > self._most:
+            self._exceed(own)
         return size
 
     def note(self, message: Message | None) -> None:
-        """A message about how it goes. It passes, but the log has it. Raises as `artifact` does."""
+        """A message about how it goes. It passes, but the log has it."""
         self._made += weight_of(message)
-        self._check(0)
+        if self._made > self._most:
+            self._exceed(0)
 
-    def _check(self, own: int) -> None:
-        most_own, most = self._limits.max_artifact_bytes, self._limits.max_task_bytes
-        if most_own is not None and own > most_own:
-            self._exceed("artifact-too-large")
-        if (most is not None and self._made > most) or self.overflow is not None:
-            self._exceed("task-too-large")
-
-    def _exceed(self, reason: str) -> None:
+    def _exceed(self, own: int) -> None:
+        reason = "artifact-too-large" if own > self._most_own else "task-too-large"
         self.overflow = self.overflow or TooLarge(reason)
-        raise TooLarge(self.overflow.reason)
+        raise TooLarge(reason)
