@@ -118,6 +118,20 @@ async def test_a_provider_that_does_not_answer_is_no_refusal(serve: Serve, idp: 
         assert (await wire.send(**by(token)))["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
+@only(FINAL_JSON[0])
+async def test_who_is_known_comes_in_while_the_provider_hangs(serve: Serve, idp: IdentityProvider) -> None:
+    wire = await serve(echo(auth=introspecting(idp)))
+    known, new = idp.token("service-opaque"), idp.token("service-opaque")
+    await wire.send(**by(known))
+    with idp.failing(idp.introspection_url, 0):
+        waiting = asyncio.create_task(wire.send(**by(new)))
+        await asyncio.sleep(0)
+        assert (await wire.send(**by(known)))["status"]["state"] == "TASK_STATE_COMPLETED"
+        assert not waiting.done()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+
 @requirement("R-13.1-02")
 async def test_a_program_and_somebody_are_two_callers_also_if_they_are_called_alike(
     serve: Serve, idp: IdentityProvider
