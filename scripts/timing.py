@@ -1,8 +1,8 @@
 """How long it takes to be told that a task is not found: one of another's, and one that is not there.
 
-Run by hand on an idle machine: `python -m scripts.timing`. Both are asked for in turn, over JSON-RPC without a socket, so
-that nothing hides the difference that a network would. What is told is the median difference, between what bounds it
-has with 95 % certainty; and the same for two that are not there, which is the noise.
+Run by hand on an idle machine: `python -m scripts.timing`. Both are asked for in turn, over JSON-RPC without a socket,
+so that nothing hides the difference as a network would. What is told is the median difference, with its bounds of
+95 %; and the same for two that are not there, which is the noise.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ async def measure(store: str) -> None:
         whole: list[int] = []
         for number in range(ROUNDS):
             task_id = ids[number % TASKS]
-            taken = {}
+            taken: dict[str, int] = {}
             for kind in random.sample(["foreign", "missing", "again"], 3):
                 taken[kind] = await _asked(bridge, task_id if kind == "foreign" else _other(task_id))
             foreign.append(taken["foreign"] - taken["missing"])
