@@ -1,6 +1,7 @@
 """HTTP Basic: names and passwords (RFC 7617)."""
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,8 @@ WAITING = 64
 """Passwords that wait to be hashed; callers beyond are told to come back."""
 LONGEST = 1024
 """Characters of name and password, coded."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
+"""What is in neither (RFC 7617 section 2). A NUL more behind it is the same password to scrypt."""
 
 
 class Basic(Scheme):
@@ -103,7 +106,8 @@ def _read(coded: str | None) -> tuple[str, str] | None:
     if not coded or len(coded) > LONGEST:
         return None
     try:
-        user, colon, password = pybase64.b64decode(coded, validate=True).decode().partition(":")
+        told = pybase64.b64decode(coded, validate=True).decode()
     except ValueError:
         return None
-    return (user, password) if colon and user else None
+    user, colon, password = told.partition(":")
+    return (user, password) if colon and user and not _CONTROL(told) else None

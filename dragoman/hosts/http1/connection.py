@@ -23,6 +23,7 @@ __all__ = ["Http1"]
 LINGER = 2.0
 """Seconds in which the rest of an unwanted body is thrown away, so that its sender sees the answer before the end."""
 MOST_LINGERED = 4 * 1024 * 1024
+CHUNK = 16  # bytes that may stand around each
 MOST_WAITING = 256
 """Requests that wait for their turn; one read may bring thousands."""
 VERSIONS = frozenset({"1.0", "1.1"})
@@ -43,7 +44,6 @@ class Http1(asyncio.Protocol):
     about: dict[str, Any]
     """What the scope of every request has."""
     peer: Peer
-    """Who is connected."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -62,7 +62,8 @@ class Http1(asyncio.Protocol):
         """Requests that came while another was being answered."""
         self._target = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._trailers = self._trailer_bytes = self._size = self._fed = 0
+        self._trailers = self._trailer_bytes = self._size = self._fed = self._taken = 0
+        self._added = 0  # around the chunks of a body, beyond what these need
         self._quiet = 0
         """Bytes since the parser said something: it keeps a field until it has seen the end of it."""
         self._reading_head = self._paused = False
@@ -100,6 +101,7 @@ class Http1(asyncio.Protocol):
         size = self._size = len(data)
         self._fed += size
         self._quiet += size
+        reading, self._taken = self._incoming, 0
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as error:
@@ -111,7 +113,8 @@ class Http1(asyncio.Protocol):
         except httptools.HttpParserError:
             self._refuse(400)
         else:
-            if self._quiet > self._max_head_bytes or (self._reading_head and self._too_long()):
+            self._added += size - self._taken if reading is not None and reading is self._incoming else 0
+            if max(self._quiet, self._added) > self._max_head_bytes or (self._reading_head and self._too_long()):
                 self._refuse(431)
         return None
 
@@ -148,7 +151,7 @@ class Http1(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._target = b""
         self._headers = []
-        self._trailers = self._trailer_bytes = 0
+        self._trailers = self._trailer_bytes = self._added = 0
         self._fed = self._size  # what came last holds the beginning
         self._reading_head = True
         if self._current is None:
@@ -212,6 +215,7 @@ class Http1(asyncio.Protocol):
     def on_body(self, data: bytes) -> None:
         assert self._incoming is not None
         self._quiet = 0
+        self._taken += len(data) + CHUNK
         self._incoming.body_came(data)
         self._balance()
 

@@ -83,6 +83,11 @@ async def test_another_password_counts_at_once_and_the_earlier_one_no_more() -> 
     assert await who(users, sent("alice", "bob's password")) is None
 
 
+@pytest.mark.parametrize("password", ["alice's password\0", "alice's password\0\0", "alice's password\n", "\x7f"])
+async def test_what_is_the_same_to_scrypt_is_not_the_same_password(password: str) -> None:
+    assert await who(Basic({"alice": ALICE}), sent("alice", password)) is None
+
+
 @pytest.mark.parametrize("coded", ["", "!", "YWxpY2U=", "OnB3", "//86/w==", "A" * 5000, "YWxp Y2U6cHc="])
 async def test_what_is_no_name_and_password_is_refused(coded: str) -> None:
     assert await who(Basic({"alice": ALICE}), Credentials({"authorization": f"Basic {coded}"})) is None

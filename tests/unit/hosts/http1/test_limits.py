@@ -132,6 +132,29 @@ async def test_what_does_not_end_is_refused_while_it_comes(what: str) -> None:
         assert status_of(await reader.read()) == 431
 
 
+async def test_what_many_chunks_add_is_no_more_than_a_head_however_little_each_of_them_does() -> None:
+    head = request("/", b"", "POST", "transfer-encoding: chunked", length=False)
+    async with serving(echo, max_head_bytes=10_000) as served, served.caller() as (reader, writer):
+        writer.write(head)
+        for _ in range(300):
+            writer.write(b"1;" + b"a" * 100 + b"\r\nx\r\n")
+            await writer.drain()
+            await asyncio.sleep(0)
+        assert status_of(await reader.read()) == 431
+
+
+async def test_small_chunks_that_add_nothing_are_taken_however_many() -> None:
+    head = request("/", b"", "POST", CLOSE, "transfer-encoding: chunked", length=False)
+    async with serving(echo, max_head_bytes=1_000) as served, served.caller() as (reader, writer):
+        writer.write(head)
+        for _ in range(300):
+            writer.write(b"0001\r\nx\r\n" * 10)
+            await writer.drain()
+            await asyncio.sleep(0)
+        writer.write(b"0\r\n\r\n")
+        assert body_of(await reader.read()) == b"POST / " + b"x" * 3000
+
+
 async def test_many_fields_behind_a_body_are_refused() -> None:
     head = request("/", b"", "POST", "transfer-encoding: chunked", length=False)
     async with serving(echo, max_header_fields=10) as served:
