@@ -60,40 +60,40 @@ class Redactor:
 
 
 class Attachment(NamedTuple):
-    """What each call carries, and what the user should know about it."""
+    """Which scheme gets which secret, and what the user should know about it."""
 
-    headers: dict[str, str]
-    query: dict[str, str]
+    secrets: dict[str, str]
+    """By the names of the card's schemes."""
     warnings: tuple[str, ...]
     missing: tuple[str, ...]
     """Names of schemes of which the card demands one, where nothing was given that fits any."""
 
-    @property
-    def carries_credentials(self) -> bool:
-        return bool(self.headers or self.query)
 
+def attach(card: AgentCard, *, bearer: str | None, api_key: str | None, query: bool = True) -> Attachment:
+    """Gives each credential to the scheme of the card that takes it; what no scheme takes is not sent.
 
-def attach(card: AgentCard, *, bearer: str | None, api_key: str | None) -> Attachment:
-    """Puts each credential where a scheme of the card declares it; what no scheme takes is not sent.
-
-    Schemes named in the card's security requirements come before others.
+    Schemes named in the card's security requirements come before others. `query` says whether the binding has one.
     """
+    from dragoman.client.login.placing import has_place
+
     schemes = _by_precedence(card)
-    headers: dict[str, str] = {}
-    query: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     warnings: list[str] = []
     if bearer is not None:
-        if any(_takes_bearer(scheme) for scheme in schemes.values()):
-            headers["authorization"] = f"Bearer {bearer}"
+        name = next((name for name, scheme in schemes.items() if _takes_bearer(scheme)), None)
+        if name is not None:
+            secrets[name] = bearer
         else:
             warnings.append(_unused("bearer token", "--bearer"))
     if api_key is not None:
-        place = next((s for s in schemes.values() if isinstance(s, APIKeySecurityScheme)), None)
-        if place is None:
+        name = next((name for name, scheme in schemes.items() if isinstance(scheme, APIKeySecurityScheme)), None)
+        if name is None:
             warnings.append(_unused("API key", "--api-key"))
+        elif not has_place(schemes[name], query=query):
+            warnings.append("the API key belongs in the query, which gRPC does not have: it is not sent")
         else:
-            _put_key(place, api_key, headers, query)
-    return Attachment(headers, query, tuple(warnings), _missing(card, bearer=bearer, api_key=api_key))
+            secrets[name] = api_key
+    return Attachment(secrets, tuple(warnings), _missing(card, bearer=bearer, api_key=api_key))
 
 
 def _unused(what: str, flag: str) -> str:
@@ -101,16 +101,6 @@ def _unused(what: str, flag: str) -> str:
         f"the card declares no scheme that takes a {what}; {flag} was not sent. "
         "A header that the agent expects beyond its card can be sent with --svc-param NAME:VALUE"
     )
-
-
-def _put_key(scheme: APIKeySecurityScheme, key: str, headers: dict[str, str], query: dict[str, str]) -> None:
-    match scheme.location.lower():
-        case "query":
-            query[scheme.name] = key
-        case "cookie":
-            headers["cookie"] = f"{scheme.name}={key}"
-        case _:
-            headers[scheme.name.lower()] = key
 
 
 def _by_precedence(card: AgentCard) -> dict[str, SecurityScheme]:

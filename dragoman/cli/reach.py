@@ -100,22 +100,25 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
     # What the client names itself joins them.
     named = [name.strip() for name in parameters.pop("a2a-extensions", "").split(",")]
     extensions = tuple([name for name in named if name])
-    wire = Wire(_transport(invocation), invocation.out, attachment, parameters)
+    wire = Wire(_transport(invocation), invocation.out, parameters)
     over_grpc = interface.protocol_binding == GRPC
     invocation.code_of = lambda error: (
         code_of(error, interface.protocol_binding) if wire.answered or over_grpc else None
     )
-    narrowed = msgspec.structs.replace(card, supported_interfaces=(_with_scheme(card, interface),))
-    # What the wire adds to requests over HTTP goes into the metadata of gRPC.
-    headers = {**parameters, **attachment.headers} if over_grpc else {}
+    narrowed = _narrowed(card, interface)
+    if attachment.secrets and (logins is None or not card.security_requirements):
+        narrowed = _demanding(narrowed, attachment)
     settings = invocation.settings
     try:
         async with connect(
             narrowed,
             http=wire,
-            headers=headers,
+            # What the wire adds to requests over HTTP goes into the metadata of gRPC.
+            headers=parameters if over_grpc else {},
             extensions=extensions,
-            auth=logins,
+            auth=[source for source in (attachment.secrets, logins) if source] or None,
+            # The user was warned of what goes without TLS; a login never does.
+            credential_origins=_permitted(narrowed) if logins is None else (),
             verify=not settings.insecure,
             network=settings.network,
             poll_interval=settings.poll_interval,
@@ -125,12 +128,23 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
         await wire.aclose()
 
 
-def _with_scheme(card: AgentCard, interface: AgentInterface) -> AgentInterface:
-    """The interface, whose URL says whether it is under TLS also where the card leaves that to its other interfaces."""
-    if interface.protocol_binding != GRPC or "://" in interface.url:
-        return interface
-    scheme = "grpcs" if secure(card, interface) else "grpc"
-    return msgspec.structs.replace(interface, url=f"{scheme}://{interface.url}")
+def _narrowed(card: AgentCard, interface: AgentInterface) -> AgentCard:
+    """The card with this interface alone, whose URL says whether it is under TLS also where the others said it."""
+    if interface.protocol_binding == GRPC and "://" not in interface.url:
+        scheme = "grpcs" if secure(card, interface) else "grpc"
+        interface = msgspec.structs.replace(interface, url=f"{scheme}://{interface.url}")
+    return msgspec.structs.replace(card, supported_interfaces=(interface,))
+
+
+def _demanding(card: AgentCard, attachment: Attachment) -> AgentCard:
+    """The card as if it asked for what the user gave, which is sent at once, whatever the card makes of its schemes."""
+    return msgspec.structs.replace(card, security_requirements=(dict.fromkeys(attachment.secrets, ()),))
+
+
+def _permitted(card: AgentCard) -> list[str]:
+    """The origin of a card's one interface, if it has one."""
+    origin = origin_of(card.supported_interfaces[0].url)
+    return [] if origin is None else [origin]
 
 
 def _transport(invocation: Invocation) -> AiohttpTransport:
@@ -186,15 +200,14 @@ def _missing(offered: tuple[str, ...], versions: tuple[str, ...]) -> str:
 
 def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation, *, kept: bool) -> Attachment:
     settings = invocation.settings
-    attachment = attach(card, bearer=settings.bearer, api_key=settings.api_key)
+    has_query = interface.protocol_binding != GRPC
+    attachment = attach(card, bearer=settings.bearer, api_key=settings.api_key, query=has_query)
     for warning in attachment.warnings:
         invocation.out.warn(warning)
-    if attachment.query and interface.protocol_binding == GRPC:
-        invocation.out.warn("the API key belongs in the query, which gRPC does not have: it is not sent")
-    for name in (*attachment.headers, *attachment.query):
-        invocation.out.debug(f"credential sent as {name}")
-    carries = attachment.carries_credentials or bool(settings.service_parameters) or kept
-    if attachment.carries_credentials or {name.lower() for name, _ in settings.service_parameters} - HARMLESS:
+    for name in attachment.secrets:
+        invocation.out.debug(f"credential sent by the scheme {name}")
+    carries = bool(attachment.secrets or settings.service_parameters) or kept
+    if attachment.secrets or {name.lower() for name, _ in settings.service_parameters} - HARMLESS:
         _stays_home(card, interface, invocation)
     _warn_of_exposure(interface, invocation, carries=carries)
     if attachment.missing and not settings.service_parameters and not kept:

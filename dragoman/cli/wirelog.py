@@ -1,50 +1,41 @@
-"""What stands between the client and the network: credentials put on, and the exchange told under `--debug`."""
+"""What stands between the client and the network: parameters put on, and the exchange told under `--debug`."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from urllib.parse import quote
 
-from dragoman.cli.credentials import Attachment
 from dragoman.cli.output import Output
 from dragoman.client.network import Guard
 from dragoman.client.transport import HttpResponse, HttpTransport
 
 __all__ = ["Wire"]
 
-_NOTHING = Attachment({}, {}, (), ())
-
 
 class Wire:
-    """A transport that adds headers and query members to each request and tells the exchange, redacted."""
+    """A transport that adds headers to each request and tells the exchange, redacted."""
 
     def __init__(
         self,
         inner: HttpTransport,
         out: Output,
-        attachment: Attachment = _NOTHING,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self._inner = inner
         self._out = out
         self.answered = False
         """Whether any answer has come: an error before that is not the agent's."""
-        self._headers = {**(headers or {}), **attachment.headers}
-        self._query = "&".join(
-            f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in attachment.query.items()
-        )
+        self._headers = headers or {}
 
     @asynccontextmanager
     async def open(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> AsyncGenerator[HttpResponse, None]:
         sent = {**headers, **self._headers}
-        address = url + ("&" if "?" in url else "?") + self._query if self._query else url
-        self._out.debug(f"> {method} {address}")
+        self._out.debug(f"> {method} {url}")
         for name, value in sent.items():
             self._out.debug(f"> {name}: {value}")
         if body:
             self._out.debug(f"> {body.decode('utf-8', 'replace')}")
-        async with self._inner.open(method, address, sent, body) as response:
+        async with self._inner.open(method, url, sent, body) as response:
             self.answered = True
             self._out.debug(f"< {response.status}")
             for name, value in response.headers.items():
