@@ -35,7 +35,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
 class Basic(Scheme):
     """Callers by name and password. The name is the id of the principal.
 
-    A password that was right is remembered for five minutes, as an HMAC, so that only the first call waits for scrypt,
+    A password that was right is remembered for five minutes, as a digest, so that only the first call waits for scrypt,
     which runs in a thread of its own.
 
     Args:

@@ -84,7 +84,7 @@ class _Issued(msgspec.Struct):
 
 class Introspector:
     """Of many calls with one new token one asks for all, and it is answered also if that one leaves. What was found is
-    remembered under an HMAC of the token.
+    remembered under a digest of the token.
 
     `where` says at which URL to ask, and `post` asks, as `IssuerClient.post`. Principals are of `scheme`; `now` gives
     seconds since 1970.

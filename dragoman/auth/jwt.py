@@ -27,7 +27,7 @@ _KINDS = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 
 
 class JwtVerifier:
-    """A token that was good is remembered, as an HMAC, until it expires, or the keys change.
+    """A token that was good is remembered, by its digest, until it expires, or the keys change.
 
     Principals are of `scheme`; `now` gives seconds since 1970.
     """

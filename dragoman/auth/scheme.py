@@ -102,6 +102,9 @@ class Scheme(Auth):
     def alternatives(self) -> tuple[tuple["Scheme", ...], ...]:
         return ((self,),)
 
+    async def authenticate(self, credentials: Credentials) -> Principal:
+        return await self.known(credentials)
+
     @property
     def whole(self) -> "Scheme":
         """The scheme of the card that this is: itself, or the one that it asks more of."""

@@ -30,6 +30,7 @@ class Recognition:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._kept = timedelta(seconds=world.keeping.keys)
         self._locks: WeakValueDictionary[tuple[Scope, str], asyncio.Lock] = WeakValueDictionary()
 
     def key(self, request: SendMessageRequest, context: CallContext) -> Key | None:
@@ -39,7 +40,7 @@ class Recognition:
         """
         if not context.principal.id and RELIABLE not in context.parameters.extensions:
             return None
-        expires = self._world.clock.now() + timedelta(seconds=self._world.keeping.keys)
+        expires = self._world.clock.now() + self._kept
         return Key(_name(request.message.message_id, context.principal), digest_of(request), expires)
 
     def another(self, key: Key, message_id: str) -> Key:
