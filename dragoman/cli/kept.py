@@ -41,7 +41,7 @@ def kept_logins(card: AgentCard, interface: AgentInterface, invocation: Invocati
     from dragoman.client.login.oauth import KeptLogins
 
     origin = origin_of(interface.url, secure=secure(card, interface))
-    logins = KeptLogins()
+    logins = KeptLogins(network=invocation.settings.network)
     if not any(kept.key.origin == origin and kept.key.scheme in names for kept in logins.kept):
         return None
     invocation.had_credentials = True

@@ -13,7 +13,7 @@ from dragoman.cli.invocation import Invocation
 from dragoman.cli.reach import chosen, document_of
 from dragoman.cli.render import Label, field
 from dragoman.client.discovery import locate, secure
-from dragoman.client.login import Need
+from dragoman.client.login import CredentialsWithheld, Need
 from dragoman.client.login.asking import Place, asked_of_all
 from dragoman.client.login.oauth import Grant, KeptLogins, LoginFailed, OAuth, ProviderUnreachable, TokenCache, Visit
 from dragoman.client.login.oauth.registration import ClientAuth
@@ -47,6 +47,7 @@ async def login(invocation: Invocation, wishes: Wishes) -> None:
     Raises:
         click.UsageError: no client is named, or no such scheme is there.
         CredentialsMissing: the card asks for nothing that one can log in to.
+        CredentialsWithheld: what this brings may not go to the agent.
         LoginFailed, ProviderUnreachable: as `OAuth.login`.
     """
     card = (await document_of(invocation)).card
@@ -84,6 +85,7 @@ def _oauth(invocation: Invocation, wishes: Wishes, client_id: str, cache: TokenC
         patience=2 * invocation.settings.timeout,
         redirect_port=wishes.redirect_port or 0,
         cache=cache,
+        network=invocation.settings.network,
     )
 
 
@@ -100,9 +102,10 @@ def _need(card: AgentCard, invocation: Invocation, scheme: str | None) -> Need:
     origins = [origin_of(one.url, secure=secure(card, one)) for one in card.supported_interfaces]
     origin = origin_of(interface.url, secure=secure(card, interface))
     place = _place(invocation)
-    refusal = Origins((), place and origin_of(place)).refusal(origin, interface.url, origins)
+    home = None if place is None else origin_of(place) or ""
+    refusal = Origins(invocation.settings.credential_origin, home).refusal(origin, interface.url, origins)
     if refusal or origin is None:
-        raise LoginFailed(refusal.partition(";")[0])
+        raise CredentialsWithheld(f"{refusal.partition(';')[0]}; --credential-origin allows it", origin or "")
     # What no requirement names may be asked for all the same.
     named = [requirement for skill in card.skills for requirement in skill.security_requirements]
     wanted = (*card.security_requirements, *named, *({name: ()} for name in card.security_schemes))
@@ -142,7 +145,7 @@ async def logout(invocation: Invocation) -> None:
     """
     if not invocation.settings.agent_card:
         raise click.UsageError("name the agent to log out of: dragoman auth logout AGENT")
-    logins = KeptLogins()
+    logins = KeptLogins(network=invocation.settings.network)
     found = await _of_agent(invocation, logins.kept)
     if not found:
         invocation.out.note("nobody was logged in")

@@ -1,6 +1,7 @@
 """`dragoman auth`: tokens are got as the card says, kept for their owner alone, and go where they are for."""
 
 import asyncio
+import json
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -100,7 +101,7 @@ async def test_tokens_are_kept_for_their_owner_alone_and_go_to_their_agent_alone
         assert f"dragoman auth login {other.base}" in refused.error["hint"]
         assert other.calls() == []
         # The card of the agent, changed so that it leads elsewhere, leads no token there.
-        agent.url = lambda binding: other.base + ("/rpc" if binding == "JSONRPC" else "/rest")  # type: ignore[method-assign]
+        agent.url = other.url  # type: ignore[method-assign]
         led = await program.run("send", "hi")
         assert led.code == 4
         assert other.calls() == []
@@ -219,6 +220,31 @@ async def test_a_login_that_the_provider_has_ended_is_told_of(
     assert ran.error["code"] == "A2ACLI_ERR_CREDENTIALS_MISSING"
     assert ran.error["hint"] == f"Log in: dragoman auth login {agent.base} --client-id app-brief"
     assert files(program) == []
+
+
+async def test_nobody_logs_in_to_where_the_card_leads_away(
+    agent: ScriptedAgent, program: Program, provider: Scripted
+) -> None:
+    asks(agent, "clientCredentials", tokenUrl=f"{provider.base}/token")
+    async with serving() as other:
+        agent.url = other.url  # type: ignore[method-assign]
+        ran = await program.run("auth", "login", env=SERVICE)
+        assert ran.code == 4
+        assert "--credential-origin" in ran.err
+        assert provider.forms == []
+        await logged_in(program, "--credential-origin", other.base)
+        assert provider.asked("/token")[0]["resource"] == f"{other.base}/rpc"
+
+
+async def test_only_public_providers_are_asked_where_that_is_wished(program: Program, provider: Scripted) -> None:
+    async with serving() as other:
+        asks(other, "clientCredentials", tokenUrl=f"{provider.base}/token")
+        card = program.cwd / "card.json"
+        card.write_text(json.dumps(other.card()))
+        ran = await program.run("auth", "login", "-a", str(card), "--network", "public", env=SERVICE)
+        assert ran.code == 4
+        assert "may not be called" in ran.err
+        assert provider.forms == []
 
 
 async def test_a_bearer_token_that_is_given_goes_before(
