@@ -125,6 +125,9 @@ class _Needing(Scheme):
     def __init__(self, scheme: Scheme, scopes: Sequence[str]) -> None:
         if not scopes:
             raise ConfigurationError(f"name the scopes that {scheme.name} is to need")
+        described = scheme.described
+        if isinstance(described, OAuth2SecurityScheme) and not described.flow.scopes.keys() >= {*scopes}:
+            raise ConfigurationError(f"the flow of {scheme.name} does not declare all of: {' '.join(scopes)}")
         super().__init__(scheme.name, scheme.described, dict.fromkeys((*scheme.needs, *scopes)))
         self._scheme = scheme
         self._challenge = _lacking(scheme.described, self.needs)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, ConfigurationError, Message, Part, TaskContext
-from dragoman.auth import ApiKey, Principal, by_claim
+from dragoman.auth import ApiKey, ClientCredentialsOAuthFlow, OAuth2, Principal, by_claim
 from dragoman.errors import DragomanError
 from dragoman.operations import SEND_MESSAGE
 from dragoman.types import Role
@@ -17,7 +17,7 @@ from tests.behaviour.configs import PUSH, Configs
 from tests.behaviour.guesses import named, who
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Serve, Start, card_of, message, refused
-from tests.unit.auth.tokens import bearer
+from tests.unit.auth.tokens import AUDIENCE, ISSUER, JWKS, bearer
 
 CLAIMS: dict[str, dict[str, Any]] = {
     "alice": {"iss": "https://id.example", "org": "acme", "tenants": ["acme", "lab"]},
@@ -323,6 +323,9 @@ def test_a_skill_cannot_ask_for_what_the_card_cannot_say() -> None:
         Agent("Two", auth=ApiKey(KEYS)).skill(auth=ApiKey(KEYS, header="X-Other"))(_nothing)
     with pytest.raises(ConfigurationError, match="scopes"):
         NAMED.needing()
+    flow = ClientCredentialsOAuthFlow(token_url="https://id.example/token", scopes={"use": "All"})
+    with pytest.raises(ConfigurationError, match="does not declare"):
+        OAuth2(flow, issuer=ISSUER, audience=AUDIENCE, keys=JWKS, scopes=["use"]).needing("use", "pay")
 
 
 async def _nothing() -> str:
