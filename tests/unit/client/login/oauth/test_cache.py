@@ -1,6 +1,7 @@
 """Files of tokens: for their owner alone, whole at every moment, and believed only where they belong."""
 
 import asyncio
+import fcntl
 import logging
 import os
 import stat
@@ -178,6 +179,29 @@ async def test_one_has_the_turn_at_a_time(cache: TokenCache, in_memory: bool) ->
 
     async with asyncio.timeout(20):
         await asyncio.gather(*(enter() for _ in range(5)))
+
+
+@pytest.mark.parametrize("remade", [False, True])
+def test_a_turn_by_a_file_that_is_gone_meanwhile_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remade: bool
+) -> None:
+    """Whoever waited for the file that a logout has removed would not see those who wait for the next one."""
+    place = tmp_path / "a.lock"
+    lock = fcntl.flock
+
+    def late(handle: int, how: int) -> None:
+        place.unlink()
+        if remade:
+            place.touch(0o600)
+        lock(handle, how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", late)
+        assert turn.by_file(place) is None
+    free = turn.by_file(place)
+    assert free is not None
+    assert turn.by_file(place) is None
+    free()
 
 
 async def test_a_turn_is_not_waited_for_without_end(cache: TokenCache, monkeypatch: pytest.MonkeyPatch) -> None:
