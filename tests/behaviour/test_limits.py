@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import AsyncExitStack, suppress
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.behaviour.wire import Fault, Wire, message, refused, wire_to
 ALICE, BOB = keyed("alice"), keyed("bob")
 SLOW = Rate(0.01, 3)
 """Three at once, and the next after a hundred seconds."""
+QUICK: Any = {"cancel_grace": 0.05, "drain_grace": 0.05}
 LATER = {"configuration": {"returnImmediately": True}}
 
 
@@ -146,7 +148,9 @@ async def test_the_log_says_nothing_of_what_was_guessed(called: Called, caplog: 
 
 @pytest.mark.parametrize("who", [ALICE, calling("192.0.2.1")], ids=["known", "anonymous"])
 async def test_a_caller_may_have_so_many_streams_open(called: Called, who: dict[str, str]) -> None:
-    agent, gate = gated(auth=ApiKey(KEYS) if who is ALICE else None, limits=CallLimits(max_streams_per_caller=2))
+    agent, gate = gated(
+        **QUICK, auth=ApiKey(KEYS) if who is ALICE else None, limits=CallLimits(max_streams_per_caller=2)
+    )
     wire = await called(agent)
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(wire.send_stream("one", headers=who))
@@ -167,7 +171,7 @@ async def test_a_caller_may_have_so_many_streams_open(called: Called, who: dict[
 
 
 async def test_there_are_so_many_streams_in_all(called: Called) -> None:
-    agent, gate = gated(limits=CallLimits(max_streams=1))
+    agent, gate = gated(**QUICK, limits=CallLimits(max_streams=1))
     wire = await called(agent)
     async with wire.send_stream("one", headers=calling("192.0.2.1")):
         with refused("LIMIT_EXCEEDED") as caught:
@@ -216,7 +220,9 @@ async def _all_completed(wire: Wire, who: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("max_running", [None, 1], ids=["running", "queued"])
 async def test_a_principal_may_have_so_many_tasks_that_run_or_wait(called: Called, max_running: int | None) -> None:
-    agent, gate = gated(auth=ApiKey(KEYS), max_running=max_running, limits=CallLimits(max_tasks_per_principal=2))
+    agent, gate = gated(
+        **QUICK, auth=ApiKey(KEYS), max_running=max_running, limits=CallLimits(max_tasks_per_principal=2)
+    )
     wire = await called(agent)
     assert await _tasks_up_to(wire, 2, ALICE) == "tasksPerPrincipal"
     await wire.send("one", headers=BOB, **LATER)
@@ -230,7 +236,7 @@ async def test_a_principal_may_have_so_many_tasks_that_run_or_wait(called: Calle
 
 @pytest.mark.parametrize("max_running", [None, 1], ids=["running", "queued"])
 async def test_there_are_so_many_tasks_in_all(called: Called, max_running: int | None) -> None:
-    agent, gate = gated(max_running=max_running, limits=CallLimits(max_tasks=3, max_tasks_per_principal=1))
+    agent, gate = gated(**QUICK, max_running=max_running, limits=CallLimits(max_tasks=3, max_tasks_per_principal=1))
     wire = await called(agent)
     assert await _tasks_up_to(wire, 3, calling("192.0.2.1")) == "tasks"
     for _ in range(8):
@@ -248,7 +254,7 @@ async def test_tasks_that_wait_for_their_caller_do_not_count(called: Called) -> 
 
 
 async def test_a_canceled_task_makes_room_whether_it_ran_or_waited(called: Called) -> None:
-    agent, gate = gated(auth=ApiKey(KEYS), max_running=1, limits=CallLimits(max_tasks_per_principal=2))
+    agent, gate = gated(**QUICK, auth=ApiKey(KEYS), max_running=1, limits=CallLimits(max_tasks_per_principal=2))
     wire = await called(agent)
     for _ in range(3):
         runs, waits = [await wire.send("one", headers=ALICE, **LATER) for _ in range(2)]
