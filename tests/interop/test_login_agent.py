@@ -14,7 +14,6 @@ from dragoman.auth import ClientCredentialsOAuthFlow, OAuth2, OpenIdConnect
 from dragoman.client import KeptLogins, LoginRequired, OAuth, TokenCache
 from dragoman.client.receiver.hosting import hosted
 from dragoman.errors import UnauthenticatedError
-from tests.behaviour.manifest import requirement
 from tests.behaviour.rpc import Bridge
 from tests.idp.process import AUDIENCE, IdentityProvider, secret_of
 from tests.interop.logging_in import User
@@ -60,7 +59,6 @@ def service(**options: Any) -> OAuth:
     return OAuth("service", client_secret=secret_of("service"), resource=AUDIENCE, **options)
 
 
-@requirement("R-3.1.11-01", "R-7.4-01")
 @pytest.mark.parametrize("binding", BINDINGS)
 async def test_a_service_is_known_by_the_token_that_it_gets_for_the_card(
     idp: IdentityProvider, by_oauth: str, binding: str

@@ -4,8 +4,8 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,6 +28,9 @@ __all__ = ["Grant", "OAuth"]
 
 Grant = Literal["auto", "client_credentials", "authorization_code", "device_code"]
 _CHOICES = ("auto", "client_credentials", "authorization_code", "device_code")
+
+LEAVING = 5.0
+"""Seconds."""
 
 log = logging.getLogger("dragoman.client")
 
@@ -202,7 +205,7 @@ class OAuth:
             return None
         client = Registration.chosen(self._client_id, self._secret, kept.client_auth, ())
         try:
-            renewed = await self._renewed(kept, client)
+            renewed = await _to_its_end(self._renewing(kept, client, tokens))
         except LoginFailed as error:
             # A place that gives no tokens to clients any more may have moved.
             if error.code != "invalid_grant" and (error.code or kept.token.refresh):
@@ -210,8 +213,12 @@ class OAuth:
             log.info("the login to %s has ended: %s", kept.key.origin, error)
             tokens.remove(kept.key)
             return None
-        tokens.write(renewed)
         return renewed.token
+
+    async def _renewing(self, kept: Kept, client: Registration, tokens: Tokens) -> Kept:
+        renewed = await self._renewed(kept, client)
+        tokens.write(renewed)
+        return renewed
 
     async def _renewed(self, kept: Kept, client: Registration) -> Kept:
         """By the refresh token, or the client's credentials again, at the place that it came from."""
@@ -267,6 +274,20 @@ class OAuth:
     def _web(self, origin: str, trusted: str) -> Web:
         """For the agent at this origin, and a place that the user named or used before."""
         return Web(self._network, near=_is_here(origin) or _is_here(trusted), tls=self._tls)
+
+
+async def _to_its_end(work: Coroutine[Any, Any, Kept]) -> Kept:
+    """What the work gives. Who is cancelled meanwhile stays until it has come to its end, for a few seconds: a provider
+    that has replaced what renews a login does so once.
+    """
+    working = asyncio.get_running_loop().create_task(work)
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait([working], timeout=LEAVING)
+        if not working.cancel() and not working.cancelled():
+            working.exception()  # nobody is left to hear of it
+        raise
 
 
 def _renewal(kept: Kept) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A provider that answers what a test says, well or badly, on a real socket."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -26,6 +27,10 @@ class Scripted:
         self.answers: dict[str, list[Answer]] = {}
         self.forms: list[tuple[str, dict[str, str]]] = []
         self.headers: list[dict[str, str]] = []
+        self.asked_now = asyncio.Event()
+        self.answers_now = asyncio.Event()
+        """Until it is set nothing is answered."""
+        self.answers_now.set()
 
     def says(self, path: str, *answers: Answer) -> None:
         self.answers[path] = list(answers)
@@ -48,6 +53,8 @@ class Scripted:
         form = {name: str(value) for name, value in (await request.post()).items()}
         self.forms.append((request.path, form))
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        self.asked_now.set()
+        await self.answers_now.wait()
         waiting = self.answers.get(request.path, [(404, {})])
         status, told = waiting.pop(0) if len(waiting) > 1 else waiting[0]
         if isinstance(told, bytes):

@@ -1,5 +1,6 @@
 """The token endpoint: how a client shows who it is, and what answers mean."""
 
+import asyncio
 import base64
 import json
 import logging
@@ -83,6 +84,24 @@ async def test_a_login_is_renewed_where_the_card_says_and_for_what_it_was_made(
     third = await other.credentials(need_of(flow))
     assert third is not None
     assert third.value == "of-the-provider"
+
+
+async def test_what_replaces_a_refresh_token_is_kept_also_for_callers_who_have_left(
+    provider: Scripted, cache: TokenCache
+) -> None:
+    need = service(provider)
+    provider.says("/token", (200, TOKEN | {"refresh_token": "r1"}), (200, TOKEN | {"refresh_token": "r2"}))
+    login = OAuth("app", client_secret=SECRET, cache=cache)
+    first = await login.credentials(need)
+    provider.asked_now.clear()
+    provider.answers_now.clear()
+    call = asyncio.create_task(login.credentials(need, refused=first))
+    await provider.asked_now.wait()
+    call.cancel()
+    provider.answers_now.set()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert cache.every()[0].token.refresh == "r2"
 
 
 @pytest.mark.parametrize(
