@@ -35,20 +35,20 @@ def secured(card: AgentCard, auth: Authenticator | None, of_skills: Iterable[Aut
     if auth is None:
         return card
     schemes: dict[str, SecurityScheme] = {}
-    for one in (*of_skills, auth):
+    for one in (auth, *of_skills):
         schemes |= {} if one is None else one.schemes
     return msgspec.structs.replace(card, security_schemes=schemes, security_requirements=tuple(auth.requirements))
 
 
-def check_schemes(skill: str, asked: Authenticator | None, agent: Authenticator | None) -> None:
-    """Raises `ConfigurationError` if a skill asks for what the card of its agent cannot say."""
+def check_schemes(skill: str, asked: Authenticator | None, agent: Authenticator | None, card: AgentCard) -> None:
+    """Raises `ConfigurationError` if a skill asks for what the card of its agent, as it is so far, cannot say."""
     if asked is None:
         return
     if agent is None:
         raise ConfigurationError(f"the skill {skill} asks who calls, but its agent does not: it needs auth= too")
     for name, scheme in asked.schemes.items():
-        if agent.schemes.get(name, scheme) != scheme:
-            raise ConfigurationError(f"the scheme {name} of the skill {skill} is another one than its agent's")
+        if card.security_schemes.get(name, scheme) != scheme:
+            raise ConfigurationError(f"the scheme {name} of the skill {skill} is another one than the card has")
 
 
 def skill_card(

@@ -253,7 +253,7 @@ class Agent(Served):
         def register(function: F) -> F:
             modes = (input_modes, output_modes)
             card = skill_card(function, id, name, description, tags=tags, examples=examples, modes=modes, auth=auth)
-            check_schemes(card.id, auth, self._settings.auth)
+            check_schemes(card.id, auth, self._settings.auth, self.card)
             if card.id in self._skills:
                 raise ConfigurationError(f"the skill {card.id} is defined twice; give one of them another id=")
             self._skills[card.id] = Skill.of(function, card, policy=policy_of(self._policy, policy), auth=auth)

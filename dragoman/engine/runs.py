@@ -71,8 +71,8 @@ class Runs:
             LimitExceededError: its caller has too many, or all have, if they are `bounded`.
         """
         if bounded:
-            self.slots.check(scope.principal)
-        return self.worker if self.slots.enter(task_id, scope.principal) else ""
+            self.slots.check(scope.counted)
+        return self.worker if self.slots.enter(task_id, scope.counted) else ""
 
     async def admitted(
         self, stored: Stored, writing: Awaitable[None], *, memos: Sequence[Memo] = (), references: tuple[Task, ...] = ()
@@ -234,7 +234,7 @@ class Runs:
 
     def leave(self, stored: Stored, *, doubtful: bool) -> None:
         """Gives the slot of a task back, and says whether it is not known what has become of it."""
-        self.slots.leave(stored.scope.principal)
+        self.slots.leave(stored.scope.counted)
         if doubtful:
             self.doubtful.add(stored.task.id)
         if self.doubtful or self.slots.queue:

@@ -185,7 +185,7 @@ class Worker:
     async def _run(self, stored: Stored, *statuses: TaskStatus) -> bool:
         """Claims the task with these statuses and runs it, if a slot is free."""
         world, runs = self._world, self._runs
-        if not runs.slots.advance(stored.task.id, stored.scope.principal):
+        if not runs.slots.advance(stored.task.id, stored.scope.counted):
             return False
         try:
             memos = await world.store.memos(stored.task.id, stored.turn)

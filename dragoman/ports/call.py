@@ -46,6 +46,11 @@ class Scope(msgspec.Struct, frozen=True, gc=False):
     tenant: str = ""
     principal: str = ""
 
+    @property
+    def counted(self) -> str:
+        """Whose tasks are counted together: those of a principal, wherever they are; of those who share, by tenant."""
+        return f"{self.principal} {self.tenant}" if self.principal.startswith(SHARED) else self.principal
+
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What comes with a call besides its request."""

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, ConfigurationError, Message, Part, TaskContext
+from dragoman import Agent, CallLimits, ConfigurationError, Message, Part, TaskContext
 from dragoman.auth import ApiKey, ClientCredentialsOAuthFlow, OAuth2, Principal, by_claim
 from dragoman.errors import DragomanError
 from dragoman.operations import SEND_MESSAGE
 from dragoman.types import Role
 from dragoman.types.requests import SendMessageRequest, ServiceParameters
-from tests.behaviour.agents import echo, obedient
+from tests.behaviour.agents import echo, gated, obedient
 from tests.behaviour.callers import API_KEY, KEYS, keyed, schemes
 from tests.behaviour.cells import LISTS_SAY_LITTLE, NO_LISTS, NO_TENANTS, without
 from tests.behaviour.configs import PUSH, Configs
@@ -125,6 +125,23 @@ async def test_a_handler_knows_who_of_those_who_share_it_works_for(serve: Serve,
         "amy and 1 others",
         "eve and 0 others",
     ]
+
+
+async def test_what_those_who_share_have_running_is_counted_for_each_tenant(serve: Serve) -> None:
+    agent, gate = gated(
+        auth=NAMED,
+        tenants={"alice": "acme", "bob": "other"},
+        access="tenant",
+        limits=CallLimits(max_tasks_per_principal=1),
+    )
+    wire = await serve(agent)
+    now = {"configuration": {"returnImmediately": True}}
+    for caller in (ALICE, BOB):
+        await wire.send("word", headers=caller, **now)
+        with refused("LIMIT_EXCEEDED"):
+            await wire.send("word", headers=caller, **now)
+    for _ in range(4):
+        gate.release()
 
 
 # Tenants.
@@ -321,6 +338,10 @@ def test_a_skill_cannot_ask_for_what_the_card_cannot_say() -> None:
         Agent("Open").skill(auth=NAMED)(_nothing)
     with pytest.raises(ConfigurationError, match="another one"):
         Agent("Two", auth=ApiKey(KEYS)).skill(auth=ApiKey(KEYS, header="X-Other"))(_nothing)
+    several = Agent("Several", auth=ApiKey(KEYS))
+    several.skill(auth=ApiKey(KEYS, header="X-One", name="more"))(_nothing)
+    with pytest.raises(ConfigurationError, match="another one"):
+        several.skill(auth=ApiKey(KEYS, header="X-Other", name="more"), id="second")(_nothing)
     with pytest.raises(ConfigurationError, match="scopes"):
         NAMED.needing()
     flow = ClientCredentialsOAuthFlow(token_url="https://id.example/token", scopes={"use": "All"})
