@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from dragoman.client.login.need import Need
-from dragoman.client.login.oauth import LoginFailed, OAuth, ProviderUnreachable, TokenCache
+from dragoman.client.login.oauth import (
+    KeptLogins,
+    LoginFailed,
+    LoginRequired,
+    OAuth,
+    ProviderUnreachable,
+    TokenCache,
+)
 from dragoman.client.login.oauth.identity import subject_of
 from dragoman.client.login.oauth.registration import Registration
 from dragoman.errors import ConfigurationError
@@ -84,6 +91,20 @@ async def test_a_login_is_renewed_where_the_card_says_and_for_what_it_was_made(
     third = await other.credentials(need_of(flow))
     assert third is not None
     assert third.value == "of-the-provider"
+
+
+async def test_a_kept_login_never_begins_anew_where_the_card_leads_by_now(
+    provider: Scripted, cache: TokenCache
+) -> None:
+    provider.says("/token", (200, TOKEN))
+    login = OAuth("app", client_secret=SECRET, cache=cache, secret_variable="APP_SECRET")
+    kept = await login.login(service(provider))
+    provider.says("/token", (404, NOTHING))
+    provider.says("/changed", (200, TOKEN))
+    need = need_of(ClientCredentialsOAuthFlow(token_url=f"{provider.base}/changed", scopes={}))
+    with pytest.raises(LoginRequired):
+        await KeptLogins(cache, variables={"APP_SECRET": SECRET}).credentials(need, refused=kept.token.secret())
+    assert provider.asked("/changed") == []
 
 
 async def test_what_replaces_a_refresh_token_is_kept_also_for_callers_who_have_left(
