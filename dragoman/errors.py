@@ -234,11 +234,20 @@ class TimedOut(TransportError):
 
 
 class ReplyMalformed(TransportError):
-    """The agent answered something that is not A2A. `excerpt` is the beginning of it (at most 200 characters)."""
+    """The agent answered something that is not A2A. `excerpt` is the beginning of it, at most 200 characters, those
+    that cannot be printed escaped.
+    """
 
     def __init__(self, message: str, excerpt: str = "") -> None:
-        self.excerpt = excerpt[:200]
+        self.excerpt = _printable(excerpt[:200])[:200]
         super().__init__(f"{message}: {self.excerpt}" if excerpt else message)
+
+
+def _printable(text: str) -> str:
+    """Text that can stand in a log, or at a terminal, whoever has written it."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 class StoreError(DragomanError):

@@ -20,7 +20,7 @@ from dragoman.client.network import Network, files_of, guard_of
 from dragoman.client.opening import SPOKEN, Opener
 from dragoman.client.route import Route
 from dragoman.client.signatures import CardDocument, CardJudge, CardSignatures
-from dragoman.client.transport import HttpTransport
+from dragoman.client.transport import PATIENCE, HttpTransport
 from dragoman.client.trust import Certificate, CertificateFiles
 from dragoman.errors import ConfigurationError
 from dragoman.extensions.extension import Extension
@@ -146,7 +146,10 @@ def connect(
     asked = PREFERRED if versions is None or PREFERRED in map(minor, versions) else minor(versions[0])
     asking = {"a2a-version": asked, **named}
     kept = cards or CardCache()
-    source = _given(place) if isinstance(place, AgentCard) else CardSource(place, opener.transport, kept, asking).card
+    if isinstance(place, AgentCard):
+        source = _given(place)
+    else:
+        source = CardSource(place, opener.transport, kept, asking, min(idle_timeout, PATIENCE)).card
     link = RemoteLink(source, plan, (identity, opener), partial(CardJudge, card_signatures, card_keys))
     return client(link)
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from dragoman.client.signatures import CardDocument
-from dragoman.client.transport import HttpResponse, HttpTransport, following, read
+from dragoman.client.transport import PATIENCE, HttpResponse, HttpTransport, following, read
 from dragoman.dialects.card import decode_card
 from dragoman.errors import ConfigurationError, DragomanError, ReplyMalformed, TransportError
 from dragoman.types.card import AgentCard, AgentInterface
@@ -228,8 +228,15 @@ class CardSource:
     """Gives the card from where `locate` says it is."""
 
     def __init__(
-        self, place: Path | tuple[str, ...], transport: HttpTransport, cache: CardCache, headers: Mapping[str, str]
+        self,
+        place: Path | tuple[str, ...],
+        transport: HttpTransport,
+        cache: CardCache,
+        headers: Mapping[str, str],
+        patience: float = PATIENCE,
     ) -> None:
+        """`patience` is how many seconds the body of a card may take."""
+        self._patience = patience
         self._place = place
         self._transport = transport
         self._cache = cache
@@ -284,13 +291,13 @@ class CardSource:
         async with following(self._transport, "GET", url, headers) as response:
             if response.status == NOT_MODIFIED and self._cache.has(url):
                 return self._cache.renew(url, response.headers)
-            return self._cache.keep(url, await _received(url, response), response.headers)
+            return self._cache.keep(url, await _received(url, response, self._patience), response.headers)
 
 
-async def _received(url: str, response: HttpResponse) -> CardDocument:
+async def _received(url: str, response: HttpResponse, patience: float) -> CardDocument:
     if response.status != OK:
         raise CardNotFound(f"No agent card at {url} (status {response.status})", response.status)
-    return _decoded(await read(response, MAX_CARD), url)
+    return _decoded(await read(response, MAX_CARD, patience), url)
 
 
 def _from_file(path: Path) -> CardDocument:

@@ -109,7 +109,7 @@ class HttpChannel:
         return decode() if self._shapes is None else self._shapes.read(self._url, decode)
 
     async def _result(self, operation: Operation, response: HttpResponse) -> Any:
-        body = await read(response, self._options.max_reply)
+        body = await read(response, self._options.max_reply, self._options.idle_timeout)
         try:
             reply = HttpReply(response.status, dict(response.headers), body)
             return self._read(partial(self._dialect.decode_result, operation, reply))

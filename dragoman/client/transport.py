@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
     from dragoman.client.network import Guard
 
-__all__ = ["AiohttpTransport", "HttpResponse", "HttpTransport", "following", "read"]
+__all__ = ["PATIENCE", "AiohttpTransport", "HttpResponse", "HttpTransport", "following", "read"]
 
 MAX_REDIRECTS = 5
 # Less than the five seconds after which common servers drop an idle connection: a request sent into a connection
 # that is being closed could not be repeated.
 KEEP_ALIVE = 4.0
 LONG_BODY = 64 * 1024
+LONGEST_SHOWN = 300
+"""Characters of a URL, and of what aiohttp says, in the words of an error: both may be as long as an agent likes."""
+PATIENCE = 60.0
+SLOWEST = 16 * 1024
+"""Bytes in a second at which something may come, or go, in time."""
 
 
 class HttpResponse(Protocol):
@@ -66,6 +71,8 @@ class HttpTransport(Protocol):
 class AiohttpTransport:
     """HTTP/1.1 over aiohttp: connect and idle time-outs in seconds, none on the whole; TLS verified by default.
 
+    The head of an answer may take both together, and a long request the time that it takes at 16 KiB in a second.
+
     With a `guard` it calls what that admits and nothing else, and hears of no proxies.
     """
 
@@ -87,8 +94,11 @@ class AiohttpTransport:
     async def open(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> AsyncGenerator[HttpResponse, None]:
+        # The idle time-out counts from the last byte, and so never ends a head that comes in drips.
+        patience = self._connect_timeout + self._idle_timeout + len(body) / SLOWEST
         with _translated(url):
-            response = await self._sent(method, url, headers, body)
+            async with asyncio.timeout(patience):
+                response = await self._sent(method, url, headers, body)
         try:
             yield _Response(response)
         finally:
@@ -169,7 +179,7 @@ def _translated(url: str) -> Generator[None, None, None]:
     """Turns what aiohttp raises into our words."""
     import aiohttp
 
-    shown, _, query = url.partition("?")
+    shown, query = _shown(url), url.partition("?")[2]
     try:
         yield
     except (AddressRefused, Undelivered) as error:
@@ -186,7 +196,7 @@ def _translated(url: str) -> Generator[None, None, None]:
 def _without(query: str, error: Exception) -> str:
     """What aiohttp says, unless it repeats the URL: in a query there may be an API key."""
     said = str(error)
-    return said if not query or "?" not in said else getattr(error, "message", "")
+    return (said if not query or "?" not in said else getattr(error, "message", ""))[:LONGEST_SHOWN]
 
 
 def _unless(query: str, error: Exception) -> Exception | None:
@@ -214,27 +224,36 @@ async def following(
     raise ReplyMalformed("Too many redirects", _shown(url))
 
 
-async def read(response: HttpResponse, limit: int) -> bytes:
-    """The whole body.
+async def read(response: HttpResponse, limit: int, patience: float = PATIENCE) -> bytes:
+    """The whole body. It may take `patience` seconds, and the time that it would take at 16 KiB in a second.
 
     Raises:
         ReplyMalformed: it is longer than `limit` bytes.
+        TimedOut: it comes in drips.
     """
     body = bytearray()
-    async for chunk in response.body():
-        body += chunk
-        if len(body) > limit:
-            raise ReplyMalformed(
-                f"The reply is longer than {limit} bytes", bytes(body[:200]).decode("utf-8", "replace")
-            )
+    end = asyncio.get_running_loop().time() + patience
+    try:
+        async with asyncio.timeout_at(end) as time_out:
+            async for chunk in response.body():
+                body += chunk
+                if len(body) > limit:
+                    excerpt = bytes(body[:200]).decode("utf-8", "replace")
+                    raise ReplyMalformed(f"The reply is longer than {limit} bytes", excerpt)
+                time_out.reschedule(end + len(body) / SLOWEST)
+    except TimeoutError:
+        raise TimedOut("The reply comes too slowly") from None
     return bytes(body)
 
 
 def _redirect(method: str, url: str, response: HttpResponse) -> str | None:
     keeps_method = response.status in {307, 308} or (method == "GET" and response.status in {301, 302, 303})
     location = response.headers.get("location")
-    return urljoin(url, location) if keeps_method and location else None
+    try:
+        return urljoin(url, location) if keeps_method and location else None
+    except ValueError:
+        raise ReplyMalformed(f"{_shown(url)} redirects to what is no URL", location or "") from None
 
 
 def _shown(url: str) -> str:
-    return url.partition("?")[0]
+    return url.partition("?")[0][:LONGEST_SHOWN]

@@ -52,7 +52,7 @@ class EventReader:
         self._max = max_event_bytes
         self._id = ""
         self._name = ""
-        self._data: list[str] = []
+        self._data = bytearray()
         self._size = 0
         self._partial = bytearray()
         self._skip_line_feed = False
@@ -93,14 +93,18 @@ class EventReader:
             return
         self._check_size(len(line))
         name, _, value = line.partition(b":")
-        self._read_field(name, value.removeprefix(b" ").decode(errors="replace"))
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            # Not as lines, each of which would take more than its text.
+            self._data += value
+            self._data += b"\n"
+            # As it came: lines without a text take time too.
+            self._size += len(line) + 1
+        else:
+            self._read_field(name, value.decode(errors="replace"))
 
     def _read_field(self, name: bytes, value: str) -> None:
-        if name == b"data":
-            self._data.append(value)
-            # The line end counts too, or lines without a text could fill the memory.
-            self._size += len(value) + 1
-        elif name == b"event":
+        if name == b"event":
             self._name = value
         elif name == b"id":
             self._id = self._id if "\0" in value else value
@@ -109,7 +113,8 @@ class EventReader:
 
     def _dispatch(self, events: list[ServerSentEvent]) -> None:
         if self._data:
-            events.append(ServerSentEvent("\n".join(self._data), self._name or "message", self._id))
-        self._data.clear()
+            text = self._data[:-1].decode(errors="replace")
+            events.append(ServerSentEvent(text, self._name or "message", self._id))
+            self._data.clear()
         self._name = ""
         self._size = 0

@@ -1,6 +1,7 @@
 """Server-sent events, framed and read back however the bytes are split."""
 
 import itertools
+import tracemalloc
 
 import msgspec
 import pytest
@@ -89,3 +90,22 @@ def test_a_frame_has_no_character_that_any_reader_could_take_for_a_line_end() ->
     text = "".join(map(chr, [*range(0x100), *range(0x2000, 0x2100), 0x1F600]))
     framed = frame(msgspec.json.encode(text))
     assert len(framed.decode().splitlines()) == len(framed.splitlines()) == 2
+
+
+@pytest.mark.parametrize("line", [b"data:\n", b"data:a\n", b"data: ab\n", b"data:\xff\n"])
+def test_short_lines_take_no_more_memory_than_their_bytes(line: bytes) -> None:
+    reader = EventReader(max_event_bytes=1024 * 1024)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReplyMalformed, match="longer than"):
+            list(map(reader.feed, itertools.repeat(line * 1000)))
+        assert tracemalloc.get_traced_memory()[1] < 4 * 1024 * 1024
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_event_is_as_long_as_it_was_on_the_wire() -> None:
+    reader = EventReader(max_event_bytes=60)
+    assert [event.data for event in reader.feed(b"data:\n" * 10 + b"\n")] == ["\n" * 9]
+    with pytest.raises(ReplyMalformed, match="longer than"):
+        reader.feed(b"data:\n" * 11)
