@@ -14,6 +14,7 @@ from dragoman.hosts.admission import Admission
 from tests.behaviour import test_limits, test_media_types, test_volume
 from tests.behaviour.addresses import Called, calling
 from tests.behaviour.cells import Cell, only
+from tests.behaviour.wire import Fault
 
 Shown = Callable[[Called], Awaitable[None]]
 
@@ -100,5 +101,5 @@ async def test_an_agent_that_lacks_a_limit_is_caught(
         monkeypatch.setattr(f"{twin.owner}.{twin.name}", twin.broken)
     else:
         monkeypatch.setattr(twin.owner, twin.name, twin.broken)
-    with pytest.raises((AssertionError, pytest.fail.Exception, test_limits.Fault)):
+    with pytest.raises((AssertionError, pytest.fail.Exception, Fault)):
         await twin.shown(called)

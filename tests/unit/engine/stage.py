@@ -252,7 +252,7 @@ def new_store(kind: str, folder: Path, clock: Clock | None = None) -> TaskStore:
 
 
 def message(text: str = "hello", **members: Any) -> Message:
-    return Message(message_id=f"m-{text}", role=Role.USER, parts=(Part(text=text),), **members)
+    return Message(message_id=f"m-{text:.100}", role=Role.USER, parts=(Part(text=text),), **members)
 
 
 def send(

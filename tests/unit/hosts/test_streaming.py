@@ -84,7 +84,7 @@ async def opened(
     request = send()
     feed: TaskFeed = await stage.call(SEND_STREAMING_MESSAGE, request)
     call = Call(SEND_STREAMING_MESSAGE, request, ServiceParameters(version="1.0"))
-    stream = Stream(REST, call, feed, {})
+    stream = Stream(REST, call, feed, {}, leave=lambda: None)
     writing = asyncio.create_task(
         write_stream(stream, public=public, stall=stall, receive=line.receive, send=line.send)
     )
