@@ -197,15 +197,18 @@ async def test_a_card_that_changes_its_mind_gets_none(agent: Script, evil: Scrip
     assert saw(evil)
 
 
-async def test_nobody_follows_the_url_in_a_part(agent: Script, evil: Script) -> None:
+async def test_nobody_follows_the_url_in_a_part_unasked_and_then_without_it(agent: Script, evil: Script) -> None:
     offer(agent, f"{agent.url}/rpc")
     answer = {**task("COMPLETED"), "artifacts": [{"artifactId": "a", "parts": [{"url": f"{evil.url}/file.png"}]}]}
     agent.answers |= {"GetTask": [result(answer)], "SendStreamingMessage": [events({"task": answer})]}
-    async with connect(agent.url, auth=SECRET) as client:
+    async with connect(agent.url, auth=SECRET, headers={"x-own": SECRET}) as client:
         await client.ask("go")
         found = await client.get_task(GET)
-    assert found.artifacts[0].parts[0].url == f"{evil.url}/file.png"
-    assert evil.connections == 0
+        assert evil.connections == 0
+        evil.answers["GET /file.png"] = [plain(b"a picture")]
+        assert (await client.fetch(found.artifacts[0].parts[0])) == b"a picture"
+    assert [seen.name for seen in evil.seen] == ["GET /file.png"]
+    assert not saw(evil)
 
 
 async def test_a_card_at_hand_with_two_homes_has_none(agent: Script, evil: Script) -> None:
