@@ -26,6 +26,7 @@ from dragoman.hosts.asgi import Application
 from dragoman.hosts.binding import Binding
 from dragoman.hosts.gate import Gate
 from dragoman.hosts.origin import Proxies
+from dragoman.hosts.watched import watched
 from dragoman.operations import Operation
 from dragoman.outbound import GuardedClient, Policy
 from dragoman.ports.agent import AgentExecutor
@@ -44,7 +45,7 @@ from dragoman.types.card import AgentCard, AgentInterface, MutualTlsSecuritySche
 from dragoman.types.events import StreamEvent
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["Application", "Binding", "CardShape", "LocalCalls", "Server", "Settings", "SignCards"]
+__all__ = ["Application", "Binding", "CardShape", "LocalCalls", "Server", "Settings", "SignCards", "watched"]
 
 
 # With its slash the JSON-RPC endpoint is inside any mount; without it frameworks redirect before it is reached.

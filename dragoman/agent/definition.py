@@ -20,7 +20,7 @@ from dragoman.ports.audit import Audit
 from dragoman.ports.auth import Authenticator
 from dragoman.ports.limits import CallLimits
 from dragoman.push.options import PushOptions
-from dragoman.server import Binding, CardShape, Server, Settings, SignCards
+from dragoman.server import Binding, CardShape, Server, Settings, SignCards, watched
 from dragoman.types.card import AgentCapabilities, AgentCard, AgentInterface, AgentProvider, AgentSkill
 
 __all__ = ["Agent"]
@@ -294,8 +294,12 @@ class Agent(Served):
 
     def _server(self, store: str, changes: Mapping[str, Any]) -> Server:
         check_skills(self.name, self._skills, self._router)
-        files, active = FileFetcher(self._fetch), self._extending.active
-        executor = SkillExecutor(self._skills, self._router, self._input_modes, files, active)
         stated = {name: value for name, value in changes.items() if value is not None}
         settings = msgspec.structs.replace(self._settings, **stated)
+        files, active = FileFetcher(self._fetch), self._extending.active
+        skills = {
+            key: msgspec.structs.replace(skill, auth=watched(skill.auth, settings.limits))
+            for key, skill in self._skills.items()
+        }
+        executor = SkillExecutor(skills, self._router, self._input_modes, files, active)
         return Server(executor, self.card, store, settings, self._live)

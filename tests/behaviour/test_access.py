@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, CallLimits, ConfigurationError, Message, Part, TaskContext
+from dragoman import Agent, CallLimits, ConfigurationError, Message, Part, Rate, TaskContext
 from dragoman.auth import ApiKey, ClientCredentialsOAuthFlow, OAuth2, Principal, by_claim
 from dragoman.errors import DragomanError
 from dragoman.operations import SEND_MESSAGE
@@ -318,6 +318,24 @@ async def test_the_owners_own_calls_are_asked_for_nothing(serve: Serve) -> None:
         request = SendMessageRequest(message=Message(message_id="m", role=Role.USER, parts=(Part(text="pay up"),)))
         await calls.call(SEND_MESSAGE, request, ServiceParameters())
     assert heard == ["pay up"]
+
+
+@requirement("R-13.4-10")
+async def test_who_guesses_what_a_skill_asks_for_has_to_wait_and_who_knows_it_need_not(serve: Serve) -> None:
+    agent = Agent("Bank", store="memory", auth=NAMED, limits=CallLimits(failed_authentications=Rate(0.001, 3)))
+    agent.skill(auth=ApiKey(KEYS, header="X-Teller", name="teller"))(_nothing)
+    wire = await serve(agent)
+    knows = {"x-teller": KEYS["alice"]}
+    await wire.send("hello", headers=ALICE | knows)
+    for number in range(3):
+        with refused("UNAUTHENTICATED"):
+            await wire.send("hello", headers=BOB | {"x-teller": f"a-guess-of-his-{number}"})
+    # In process there is no address to hold it against; the same guess is one that was wrong before.
+    for reason in ("UNAUTHENTICATED", "UNAUTHENTICATED", "LIMIT_EXCEEDED"):
+        with refused(reason):
+            await wire.send("hello", headers=BOB | {"x-teller": "a-guess-of-his-0"})
+    await wire.send("hello", headers=ALICE | knows)
+    await wire.send("hello", headers=BOB | knows)
 
 
 @requirement("R-4.5-01", "R-7.5-01")
