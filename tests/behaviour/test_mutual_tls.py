@@ -136,6 +136,7 @@ async def test_one_caller_is_the_same_over_either_version_of_tls_and_sees_nothin
 FIRST, SECOND = issued(authority(), cn="alice"), issued(authority(), cn="alice")
 
 
+@requirement("R-13.4-09")
 async def test_a_certificate_that_is_revoked_opens_nothing_from_the_next_call_on(tmp_path: Path) -> None:
     auth = MutualTls(pinned={"alice": [first.pem for first in (FIRST, SECOND)]})
     async with secured(echo(auth=auth), tmp_path) as port:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.behaviour.manifest import requirement
 from tests.faults.hostile.cases import Case, Cases, sent
 from tests.faults.hostile.fields import FIELDS
 from tests.faults.hostile.heavy import DEEP, OVERSIZED
@@ -114,6 +115,7 @@ def server() -> Iterator[Attacked]:
 CASES = [pytest.param(case, id=f"{group}, {name}") for group, cases in GROUPS.items() for name, case in cases.items()]
 
 
+@requirement("R-13.4-05", "R-13.4-06")
 @pytest.mark.parametrize("case", CASES)
 def test_a_hostile_input_is_refused_as_it_should_be(server: Attacked, case: Case) -> None:
     assert case.outcome(server.port) == case.expected
