@@ -11,6 +11,8 @@ __all__ = ["MARGIN", "Wallet"]
 
 MARGIN = 30.0
 """Seconds before its end in which a secret is renewed; half its time, if that is less."""
+PATIENCE = 5.0
+"""Seconds that logins have to end when the client closes."""
 MOST = 64
 """Secrets that are kept: a card that changes its mind all the time is forgotten, the oldest first."""
 
@@ -104,7 +106,7 @@ class Wallet:
         for asking in asked:
             asking.cancel()
         if asked:
-            await asyncio.wait(asked)
+            await asyncio.wait(asked, timeout=PATIENCE)
 
     async def _ask(self, slot: _Slot) -> Secret | None:
         try:

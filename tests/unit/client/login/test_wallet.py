@@ -1,6 +1,7 @@
 """Secrets in memory: one login for all who wait, renewed in time, and what becomes of refusals."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -177,7 +178,7 @@ async def test_closing_ends_what_is_under_way() -> None:
         await value(wallet)
 
 
-async def test_a_failure_that_nobody_waits_for_is_quiet() -> None:
+async def test_a_failure_that_nobody_waits_for_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
     issuer = Issuer()
     wallet = wallet_of(issuer)
     issuer.gate.clear()
@@ -187,4 +188,15 @@ async def test_a_failure_that_nobody_waits_for_is_quiet() -> None:
     waiting.cancel()
     await asyncio.wait([waiting])
     issuer.gate.set()
-    await wallet.aclose()
+    with pytest.raises(LoginError):
+        await value(wallet)
+    issuer.gate.clear()
+    waiting = asyncio.create_task(value(wallet))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    issuer.gate.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    gc.collect()
+    assert caplog.text == ""
