@@ -104,14 +104,14 @@ def raw(message: bytes) -> Answer:
     return answer
 
 
-def error(failure: A2AError) -> Answer:
-    """The error as an agent of A2A 1.0 says it."""
+def error(failure: A2AError, *metadata: tuple[str, str]) -> Answer:
+    """The error as an agent of A2A 1.0 says it, with further metadata."""
 
     async def answer(asked: Asked) -> bytes:
         reply: HttpReply = GRPC.encode_error(failure, None)
         details = reply.headers["grpc-status-details-bin"]
         binary = pybase64.b64decode(details + "=" * (-len(details) % 4))
-        asked.context.set_trailing_metadata((("grpc-status-details-bin", binary),))
+        asked.context.set_trailing_metadata((("grpc-status-details-bin", binary), *metadata))
         await status(int(reply.headers["grpc-status"]), failure.message)(asked)
         return b""
 

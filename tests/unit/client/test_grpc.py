@@ -13,6 +13,7 @@ from dragoman.errors import (
     ConfigurationError,
     ConnectFailed,
     InvalidParamsError,
+    LimitExceededError,
     MethodNotFoundError,
     ReplyMalformed,
     TaskNotFoundError,
@@ -114,6 +115,17 @@ async def test_an_agent_that_says_it_is_unavailable_is_told_from_a_broken_connec
     with pytest.raises(TransportError, match="upstream connect error") as caught:
         await got(agent.address)
     assert not isinstance(caught.value, ConnectFailed)
+
+
+async def test_an_agent_says_when_to_come_again(agent: GrpcAgent) -> None:
+    agent.answers["GetTask"] = [error(LimitExceededError("too often", details={"limit": "x"}), ("retry-after", "7"))]
+    with pytest.raises(LimitExceededError, match="too often") as caught:
+        await got(agent.address)
+    assert (caught.value.retry_after, caught.value.details) == (7.0, {"limit": "x"})
+    agent.answers["GetTask"] = [error(UnavailableError("busy"))]
+    with pytest.raises(UnavailableError, match="busy") as unsaid:
+        await got(agent.address)
+    assert unsaid.value.retry_after is None
 
 
 @pytest.mark.parametrize("message", [b"\xff\xff", b"\n\0"])

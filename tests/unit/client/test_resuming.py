@@ -1,6 +1,7 @@
 """How a cut is made up for: by number, by the task, by sending again; at what pace, and for how long."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -171,6 +172,27 @@ async def test_an_agent_is_not_asked_before_it_wants_to_be(
     async with connect(agent.url) as client:
         assert await client.ask("go") == "done"
     assert slept == [0.0, 0.0, 7.0]
+
+
+async def test_a_message_to_an_agent_that_was_asked_too_often_is_sent_again_when_it_says(
+    reliable: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(pacing.Pauses.__init__, "__kwdefaults__", {"chance": lambda: 0.0, "sleep": sleep})
+    too_often = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -31429, "message": "Too many requests"}})
+    reliable.answers["SendStreamingMessage"] = [
+        plain(too_often.encode(), 429, retry_after="7"),
+        events({"task": task("COMPLETED", "done")}),
+    ]
+    async with connect(reliable.url) as client:
+        assert await client.ask("go") == "done"
+    first, second = reliable.asked("SendStreamingMessage")
+    assert first.params["message"] == second.params["message"]
+    assert slept == [7.0]
 
 
 async def test_a_deadline_is_kept_whatever_the_agent_asks_for(agent: Script) -> None:
