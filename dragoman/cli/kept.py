@@ -9,7 +9,7 @@ from dragoman.types.card import AgentCard, AgentInterface, OAuth2SecurityScheme,
 __all__ = ["kept_logins"]
 
 
-class _Shown:
+class _Hidden:
     """Kept logins whose tokens are hidden from every output before they are used."""
 
     def __init__(self, logins: Login, invocation: Invocation) -> None:
@@ -27,7 +27,7 @@ class _Shown:
         return secret
 
 
-def kept_logins(card: AgentCard, interface: AgentInterface, invocation: Invocation) -> _Shown | None:
+def kept_logins(card: AgentCard, interface: AgentInterface, invocation: Invocation) -> _Hidden | None:
     """The logins, if there is one to this interface, and no bearer token was given, which goes before.
 
     Raises:
@@ -45,4 +45,4 @@ def kept_logins(card: AgentCard, interface: AgentInterface, invocation: Invocati
     if not any(kept.key.origin == origin and kept.key.scheme in names for kept in logins.kept):
         return None
     invocation.had_credentials = True
-    return _Shown(logins, invocation)
+    return _Hidden(logins, invocation)
