@@ -88,7 +88,9 @@ class Origins:
     def refusal(self, origin: str | None, url: str, interfaces: Sequence[str | None]) -> str:
         """Why credentials may not go there; empty if they may."""
         if origin is None:
-            return f"Credentials are not sent to {_shortened(url)}: that URL can be read in more than one way, or in none"
+            return (
+                f"Credentials are not sent to {_shortened(url)}: the URL can be read in more ways than one, or in none"
+            )
         if not self.are_of(origin, interfaces):
             home = f"it comes from {self._card}" if self._card is not None else "its interfaces are at several places"
             return f"Credentials are not sent to {origin}, where the card leads: {home}"
