@@ -20,6 +20,7 @@ from dragoman.types import (
     AgentInterface,
     Artifact,
     GetTaskRequest,
+    Json,
     SendMessageRequest,
     Task,
     TaskArtifactUpdateEvent,
@@ -49,7 +50,7 @@ def stamping() -> Agent:
         await task.status("at it")
         yield f"heard {heard} "
         yield "and that"
-        own = {FIELD: "2001-01-01T00:00:00Z", "other": 1}
+        own: dict[str, Json] = {FIELD: "2001-01-01T00:00:00Z", "other": 1}
         yield Artifact(artifact_id="own", parts=(Part(text="x"),), metadata=own)
 
     return agent

@@ -74,7 +74,7 @@ class Emitting(Extension):
         self.changes = changes
 
     def on_emit(self, said: Emitted) -> Emitted:
-        return msgspec.structs.replace(cast("Any", said), **self.changes)
+        return cast("Emitted", msgspec.structs.replace(cast("Any", said), **self.changes))
 
 
 MESSAGE = Message(message_id="m", role=Role.AGENT, parts=(Part(text="x"),))
