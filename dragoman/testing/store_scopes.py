@@ -17,7 +17,7 @@ from dragoman.testing.story import Narrator, Story
 from dragoman.types.content import Message, Role
 from dragoman.types.task import TaskState
 
-__all__ = ["OWNER", "SCOPED", "ScopeContract", "Things", "scoped_methods"]
+__all__ = ["OWNER", "SCOPED", "ScopeContract", "Things", "made", "scoped_methods"]
 
 OWNER = Scope("acme", "ann")
 STRANGERS = (Scope("acme", "bob"), Scope("other", "ann"), Scope("acme", ""), Scope("", "ann"), Scope())

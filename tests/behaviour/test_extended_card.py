@@ -25,7 +25,7 @@ from tests.behaviour.agents import echo
 from tests.behaviour.callers import KEYS, keyed
 from tests.behaviour.guesses import named, who
 from tests.behaviour.manifest import requirement
-from tests.behaviour.test_access import payments
+from tests.behaviour.test_skill_access import payments
 from tests.behaviour.wire import Serve, Start, card_of, refused, wire_to
 
 NAMED = named()
