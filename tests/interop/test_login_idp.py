@@ -127,6 +127,14 @@ async def test_a_user_who_refuses_is_told_of(idp: IdentityProvider, cache: Token
     assert cache.every() == []
 
 
+async def test_a_user_is_asked_once_by_all_who_wait(idp: IdentityProvider, cache: TokenCache) -> None:
+    user = User(idp)
+    login = OAuth("app", interactive=True, show=user, cache=cache)
+    secrets = await asyncio.gather(*(given(login, code(idp)) for _ in range(3)))
+    assert len({secret.value for secret in secrets}) == 1
+    assert len(user.visits) == 1
+
+
 async def test_nobody_is_asked_inside_a_server(idp: IdentityProvider, cache: TokenCache) -> None:
     with pytest.raises(LoginRequired, match="dragoman auth login") as caught:
         await given(OAuth("app", cache=cache), code(idp))

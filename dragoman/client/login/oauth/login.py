@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import ssl
+import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from dragoman.client.login.oauth.interactive import OFFLINE, OPENID, Asked, Paus
 from dragoman.client.login.oauth.provider import GRANTS, OAuthScheme, Provider, provider_of
 from dragoman.client.login.oauth.registration import ClientAuth, ClientSecret, Registration
 from dragoman.client.login.oauth.tokens import Kept, Key, Token
+from dragoman.client.login.oauth.turn import by_thread_lock, in_turn
 from dragoman.client.login.oauth.visit import Show, in_browser
 from dragoman.client.login.oauth.web import Network, Web, is_loopback
 from dragoman.errors import ConfigurationError
@@ -115,6 +117,7 @@ class OAuth:
         self._now = now
         self._pause = pause
         self._memory = MemoryTokens()
+        self._asking = threading.Lock()
 
     def __repr__(self) -> str:
         return f"OAuth({self._client_id!r})"
@@ -150,7 +153,18 @@ class OAuth:
                 return kept.token.secret()
         if not self._interactive:
             raise LoginRequired(need.agent, self._client_id)
-        return (await self.login(need)).token.secret()
+        return await self._asked(need, tokens, refused)
+
+    async def _asked(self, need: Need, tokens: Tokens, refused: Secret | None) -> Secret:
+        """By the user, who is asked once by all that share this."""
+        async with in_turn(lambda: by_thread_lock(self._asking), self._patience):
+            kept = tokens.read(self._key(need))
+            if kept is None or not self._is_for(kept, need) or not self._serves(kept, refused):
+                kept = await self.login(need)
+            return kept.token.secret()
+
+    def _serves(self, kept: Kept, refused: Secret | None) -> bool:
+        return kept.token.fresh(self._now()) and (refused is None or refused.value != kept.token.access)
 
     async def login(self, need: Need) -> Kept:
         """Logs in anew, whatever is kept, and keeps what that brings. The user may be asked.
@@ -198,8 +212,7 @@ class OAuth:
 
     async def _current(self, kept: Kept, tokens: Tokens, refused: Secret | None) -> Token | None:
         """The token, renewed if it is time; None if that is not possible any more."""
-        is_refused = refused is not None and refused.value == kept.token.access
-        if kept.token.fresh(self._now()) and not is_refused:
+        if self._serves(kept, refused):
             return kept.token
         if not kept.token.refresh and kept.grant != "client_credentials":
             return None

@@ -25,19 +25,19 @@ Free = Callable[[], None]
 
 
 @asynccontextmanager
-async def in_turn(attempt: Callable[[], Free | None]) -> AsyncGenerator[None, None]:
+async def in_turn(attempt: Callable[[], Free | None], longer: float = 0.0) -> AsyncGenerator[None, None]:
     """Entered once `attempt` has given what frees the turn again.
 
     Raises:
-        TimedOut: somebody else has had it for a minute.
+        TimedOut: somebody else has had it for a minute, and `longer` seconds.
     """
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(PATIENCE + longer):
             # Locks of files tell nobody when they are free.
             while (free := attempt()) is None:  # noqa: ASYNC110 -- see above
                 await asyncio.sleep(LOOK)
     except TimeoutError:
-        raise TimedOut("Another process is getting a token, and has not got it within a minute") from None
+        raise TimedOut("Somebody else is getting a token, and has not got it in time") from None
     try:
         yield
     finally:
