@@ -231,6 +231,14 @@ async def test_a_task_that_waits_for_an_authorization_goes_on_with_what_the_call
     assert set(asked) == {"sign here"}
 
 
+async def test_what_the_card_asks_for_takes_the_place_of_headers_of_the_same_name(over: Over) -> None:
+    headers = {"Authorization": "Bearer made-up", "Cookie": "a=b"}
+    client = await over(echo(auth=schemes()["bearer"]), headers=headers, auth=token())
+    assert await client.ask("hello") == "hello"
+    client = await over(echo(auth=schemes()["cookie"]), headers=headers, auth=KEYS["alice"])
+    assert await client.ask("hello") == "hello"
+
+
 @requirement("R-13.4-09")
 async def test_no_credential_leaves_this_machine_without_tls(over: Over) -> None:
     url = {"GRPC": "grpc://agent.invalid:80"}.get(over.binding, "http://agent.invalid/")

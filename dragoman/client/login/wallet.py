@@ -131,7 +131,7 @@ class Wallet:
     def _slot(self, need: Need) -> _Slot:
         key = (need.origin, need.name, need.scopes)
         slot = self._slots.get(key)
-        if slot is None or slot.need.scheme != need.scheme:
+        if slot is None or (slot.need is not need and slot.need.scheme != need.scheme):
             slot = self._slots[key] = _Slot(need)
             if len(self._slots) > MOST:
                 del self._slots[next(iter(self._slots))]
