@@ -1,6 +1,7 @@
 """How many tasks run at once, and in which order those begin that have to wait."""
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 
 from dragoman.engine.feed import DirectFeed, TaskFeed
 from dragoman.engine.slots import Slots
+from dragoman.errors import LimitExceededError
 from dragoman.operations import CANCEL_TASK, SEND_MESSAGE
 from dragoman.ports.agent import Turn, TurnOutcome
 from dragoman.ports.limits import CallLimits
@@ -203,6 +205,27 @@ def test_without_a_limit_every_slot_is_free() -> None:
     assert all(slots.enter(f"t{n}", "") for n in range(100))
     assert slots.free
     assert not slots.queue
+
+
+def test_callers_whose_tasks_have_ended_are_forgotten() -> None:
+    slots = Slots(1, CallLimits(max_tasks_per_principal=2))
+    tracemalloc.start()
+    try:
+        for number in range(3_000):
+            caller = f"caller {number}"
+            assert slots.enter("runs", caller)
+            assert not slots.enter("waits", caller)
+            with pytest.raises(LimitExceededError):
+                slots.check(caller)
+            slots.leave(caller)
+            if number % 2:
+                assert slots.advance("waits", caller)
+                slots.leave(caller)
+            slots.queue = False
+            slots.check(caller)
+        assert tracemalloc.get_traced_memory()[0] < 20_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_slots_are_as_many_as_there_are() -> None:

@@ -198,6 +198,23 @@ def test_what_is_no_password_at_all_is_a_guess_of_no_name() -> None:
     assert sum(looked) == 10
 
 
+def test_many_who_guess_take_bounded_room_and_wash_nobody_out() -> None:
+    gate = admission()
+    offender = [password("alice", f"guess {number}", "203.0.113.1") for number in range(20)]
+    assert sum(fail(gate, one) for one in offender) == 10
+    tracemalloc.start()
+    try:
+        for number in range(25_000):
+            address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+            fail(gate, password(f"user {number}", "guess", address))
+            if number % 100 == 0:
+                gate.were_right(password(f"user {number}", "right", address))
+        assert tracemalloc.get_traced_memory()[0] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert sum(fail(gate, one) for one in offender) == 0
+
+
 # Streams.
 
 
