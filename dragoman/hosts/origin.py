@@ -1,6 +1,7 @@
 """Who is connected, and where that caller sees this server, from the request: behind proxies, by their word."""
 
 import ipaddress
+import re
 from binascii import a2b_base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -12,7 +13,7 @@ from dragoman.ports.auth import NOBODY, Peer
 __all__ = ["Proxies", "base_url", "caller_behind", "peer_of"]
 
 
-PEM = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
+PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*)-----END CERTIFICATE-----", re.DOTALL).fullmatch
 
 
 class Proxies:
@@ -75,9 +76,8 @@ def _first(chain: Iterable[str]) -> bytes:
 @lru_cache(256)
 def _from_pem(certificate: str) -> bytes:
     """The certificate as DER; empty if it is none."""
-    begin, end = PEM
-    inner = certificate.strip().removeprefix(begin).removesuffix(end)
-    return _from_base64("".join(inner.split()))
+    found = PEM(certificate.strip())
+    return b"" if found is None else _from_base64("".join(found[1].split()))
 
 
 def _from_base64(text: str) -> bytes:

@@ -1,8 +1,10 @@
 """Who calls, where proxies stand between: what they say of it, and what callers cannot make them say."""
 
+from typing import Any
+
 import pytest
 
-from dragoman.hosts.origin import Proxies, caller_behind
+from dragoman.hosts.origin import Proxies, caller_behind, peer_of
 from dragoman.ports.auth import Peer
 
 PROXIES = Proxies(["10.0.0.0/8", "fd00::/8"])
@@ -47,3 +49,47 @@ def test_the_caller_is_the_last_in_the_row_that_is_no_proxy(told: str, caller: s
 )
 def test_forwarded_goes_before_the_older_header(told: str, caller: str) -> None:
     assert behind(forwarded=told, x_forwarded_for="203.0.113.1") == Peer(caller)
+
+
+VERIFYING = Proxies(["10.0.0.0/8"], certificates=True)
+SAID = {"client-cert": ":Y2VydA==:", "x-forwarded-for": "198.51.100.1"}
+
+
+def test_a_certificate_that_a_proxy_states_counts_only_where_proxies_verify_them() -> None:
+    assert caller_behind(PROXY, SAID, VERIFYING) == Peer("198.51.100.1", b"cert")
+    assert caller_behind(PROXY, {**SAID, "forwarded": "for=198.51.100.2"}, VERIFYING) == Peer("198.51.100.2", b"cert")
+    assert caller_behind(PROXY, SAID, PROXIES) == Peer("198.51.100.1")
+    stranger = Peer("192.0.2.7")
+    assert caller_behind(stranger, SAID, VERIFYING) is stranger
+    assert caller_behind(PROXY, {"x-forwarded-for": "198.51.100.1"}, VERIFYING) == Peer("198.51.100.1")
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["", ":", "::", "Y2VydA==", ":Y2VydA==", ":Y2 VydA==:", ":Y2VydA:", ":Y2VydA==:, :Y2VydA==:", ":\xe4:", ":=:"],
+)
+def test_what_is_no_byte_sequence_is_no_certificate(told: str) -> None:
+    assert caller_behind(PROXY, {**SAID, "client-cert": told}, VERIFYING) == Peer("198.51.100.1")
+
+
+PEM = "-----BEGIN CERTIFICATE-----\nY2Vy\ndA==\n-----END CERTIFICATE-----\n"
+CHAINS: list[tuple[Any, bytes]] = [
+    ([PEM], b"cert"),
+    ((PEM, "further"), b"cert"),
+    ([], b""),
+    (None, b""),
+    (["nonsense"], b""),
+    ([""], b""),
+]
+
+
+@pytest.mark.parametrize(("chain", "certificate"), CHAINS)
+def test_the_first_certificate_of_the_chain_is_the_callers(chain: Any, certificate: bytes) -> None:
+    scope: dict[str, Any] = {"client": ("192.0.2.7", 4711), "extensions": {"tls": {"client_cert_chain": chain}}}
+    assert peer_of(scope) == Peer("192.0.2.7", certificate)
+    scope["extensions"]["tls"]["client_cert_error"] = "expired"
+    assert peer_of(scope) == Peer("192.0.2.7")
+
+
+def test_who_comes_by_a_socket_in_the_file_system_has_no_address() -> None:
+    assert peer_of({"client": None, "extensions": None}) == Peer()
