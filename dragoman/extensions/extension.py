@@ -73,8 +73,9 @@ class Extension:
 
     For an agent it is in force for the calls that name its URI, and its hooks run for no others. In a client it is in
     force where the agent's card declares it. Hooks get canonical values, whatever binding and version carries them,
-    and give back the same or another of the same type. Those that may be awaited can be coroutine functions. On the way
-    in, extensions take their turns as they are declared, on the way out in reverse.
+    and give back the same or another of the same type. Those that may be awaited can be coroutine functions; an agent
+    waits for each up to 30 seconds. On the way in, extensions take their turns as they are declared, on the way out in
+    reverse.
 
     A hook refuses a call by raising an `A2AError`. Anything else that it raises is logged, and told as an internal
     error without any detail; the task, if there is one, is not touched by that.

@@ -1,5 +1,6 @@
 """Extensions in a row: which of them a call has activated, and their hooks one after the other."""
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,8 @@ Said = TypeVar("Said", bound=Message | TaskUpdate)
 Value = TypeVar("Value")
 Hook = Callable[[Any, ExtendedCall], Any]
 
+LONGEST = 30.0
+"""Seconds that an agent waits for one hook."""
 _OF_CALLS = ("on_request", "on_response", "on_event")
 
 
@@ -34,16 +37,18 @@ def check_uris(uris: Iterable[str]) -> None:
         seen.add(uri)
 
 
-async def passed(hooks: Iterable[Hook], value: Value, call: ExtendedCall) -> Value:
+async def passed(hooks: Iterable[Hook], value: Value, call: ExtendedCall, *, seconds: float | None = None) -> Value:
     """The value as it comes out of the last of the hooks.
 
     Raises:
         TypeError: one of them gave something of another type.
+        TimeoutError: one of them took longer than so many seconds.
     """
     for hook in hooks:
         made = hook(value, call)
         if inspect.isawaitable(made):
-            made = await made
+            async with asyncio.timeout(seconds):
+                made = await made
         if type(made) is not type(value):
             raise TypeError(f"{hook.__qualname__} gave {type(made).__name__} for {type(value).__name__}")
         value = made
@@ -83,14 +88,14 @@ class ActivatedHooks:
         self._events = [one.on_event for one in outwards if _writes(one, "on_event")]
 
     async def request(self, request: Any) -> Any:
-        return await passed(self._requests, request, self._call)
+        return await passed(self._requests, request, self._call, seconds=LONGEST)
 
     async def response(self, result: Any) -> Any:
         # What a deletion answers is nothing.
-        return None if result is None else await passed(self._responses, result, self._call)
+        return None if result is None else await passed(self._responses, result, self._call, seconds=LONGEST)
 
     async def event(self, event: StreamEvent) -> StreamEvent:
-        return await passed(self._events, event, self._call)
+        return await passed(self._events, event, self._call, seconds=LONGEST)
 
 
 def _writes(extension: Extension, hook: str) -> bool:

@@ -1,5 +1,6 @@
 """Extensions in a row, their hooks, and what of theirs is taken."""
 
+import asyncio
 import logging
 from typing import Any, cast
 
@@ -9,7 +10,7 @@ import pytest
 from dragoman import Agent, AgentExtension, ConfigurationError, Message, Part, Role, connect
 from dragoman.core.capability import check_extensions
 from dragoman.errors import ExtensionSupportRequiredError
-from dragoman.extensions import Emitted, ExtendedCall, Extension, Request, Timestamps
+from dragoman.extensions import Emitted, ExtendedCall, Extension, Request, Timestamps, hooks
 from dragoman.extensions.hooks import AgentExtensions, check_uris, passed
 from dragoman.operations import GET_TASK
 from dragoman.ports.call import CallContext
@@ -18,6 +19,7 @@ from dragoman.types import (
     AgentCard,
     Artifact,
     GetTaskRequest,
+    StreamEvent,
     TaskArtifactUpdateEvent,
     TaskState,
     TaskStatus,
@@ -63,6 +65,23 @@ async def test_a_hook_that_gives_something_else_is_a_defect(made: Any) -> None:
 
     with pytest.raises(TypeError, match="GetTaskRequest"):
         await passed([hook], GetTaskRequest(id="t"), CALL)
+
+
+class Hanging(Extension):
+    uri = URI
+
+    async def on_event(self, event: StreamEvent, call: ExtendedCall) -> StreamEvent:
+        del call
+        await asyncio.Event().wait()
+        return event
+
+
+async def test_an_agent_does_not_wait_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "LONGEST", 0.01)
+    found = AgentExtensions([Hanging()]).hooks(GET_TASK, naming(URI))
+    assert found is not None
+    with pytest.raises(TimeoutError):
+        await found.event(STATUS)
 
 
 class Emitting(Extension):
