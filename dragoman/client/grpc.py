@@ -39,6 +39,8 @@ __all__ = ["GrpcChannel", "open_grpc"]
 
 T = TypeVar("T")
 
+GRACE_SECONDS = 1.0
+"""That gRPC has to end a call by itself."""
 DETAILS = "grpc-status-details-bin"
 
 
@@ -114,7 +116,7 @@ class GrpcChannel:
             method = channel.unary_unary(encoded.path)
             call = method(encoded.body, metadata=metadata, timeout=self._options.idle_timeout)
             try:
-                body = await self._said(operation, call, call)
+                body = await self._said(operation, call, self._whole(call))
             except TimedOut:
                 await self._dialer.leave(channel)
                 raise
@@ -143,6 +145,14 @@ class GrpcChannel:
         if carried.headers:
             own = [(name, value) for name, value in own if name not in carried.headers]
         return (*own, *metadata_of(carried.headers), *metadata_of(headers))
+
+    async def _whole(self, call: Any) -> Any:
+        # gRPC's own deadline does not end a call while whoever is called floods the connection.
+        try:
+            async with asyncio.timeout(self._options.idle_timeout + GRACE_SECONDS):
+                return await call
+        except TimeoutError as error:
+            raise TimedOut(f"Nothing came from {self._url} in time") from error
 
     async def _next(self, call: Any) -> Any:
         try:

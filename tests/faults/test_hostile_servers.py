@@ -8,9 +8,11 @@ import zlib
 from contextlib import aclosing
 from typing import Any
 
+import msgspec
 import pytest
 
-from dragoman import Client, connect
+from dragoman import AgentInterface, Client, FetchFailed, FetchOptions, Part, connect
+from dragoman.dialects.card import decode_card
 from dragoman.errors import DragomanError
 from dragoman.types import GetTaskRequest
 from tests.faults.villain import HEAD, JSON, Case, body, dripping, endless, saying, silent, villain
@@ -235,6 +237,46 @@ async def test_a_hostile_stream_is_told_and_left(case: Case) -> None:
     await _ends_well(case, at_card=False, streams=True)
 
 
+# Of a file it matters only how it comes.
+FILES = [case for case in (*HTTP, *FLOODS) if case.name != "a folded header"]
+
+
+@pytest.mark.parametrize("case", FILES, ids=_named)
+async def test_a_hostile_file_is_told_and_left(case: Case) -> None:
+    options = FetchOptions(network="any", max_bytes=MIB, timeout=1.0)
+    async with asyncio.timeout(LONGEST), villain(case.script, at_card=True) as place:
+        async with connect(place.url, fetch=options) as client:
+            with pytest.raises(FetchFailed) as raised:
+                await client.fetch(Part(url=f"{place.url}/rpc"))
+        assert len(str(raised.value)) < 300
+        assert place.sent <= case.most
+        await place.gone.wait()
+
+
+GRPC = (
+    Case("HTTP/1.1", saying(body(b"{}")), "."),
+    Case("nothing", saying(), "."),
+    Case("silence", silent(), "."),
+    Case("noise", endless(b"", LINE), ".", GIB),
+    Case("settings without end", endless(b"\0\0\0\4\0\0\0\0\0", b"\0\0\0\4\0\0\0\0\0" * 5000), ".", GIB),
+    Case("pings without end", endless(b"\0\0\0\4\0\0\0\0\0", b"\0\0\x08\6\0\0\0\0\0abcdefgh" * 5000), ".", GIB),
+    Case("an enormous frame", endless(b"\0\0\0\4\0\0\0\0\0" + b"\xff\xff\xff\0\0\0\0\0\1", LINE), ".", GIB),
+    Case("a goodbye", saying(b"\0\0\0\4\0\0\0\0\0" + b"\0\0\x08\7\0\0\0\0\0" + b"\0" * 8), "."),
+    Case("headers without end", endless(b"\0\0\0\4\0\0\0\0\0", b"\0\x10\0\1\0\0\0\0\1" + b"\x10" * 4096), ".", GIB),
+)
+
+
+@pytest.mark.parametrize("case", GRPC, ids=_named)
+async def test_a_hostile_answer_over_grpc_is_told_and_left(case: Case) -> None:
+    async with asyncio.timeout(LONGEST), villain(case.script, at_card=True) as place:
+        place_of = AgentInterface(url=place.url, protocol_binding="GRPC", protocol_version="1.0")
+        card = msgspec.structs.replace(decode_card(place.card), supported_interfaces=(place_of,))
+        async with connect(card, connect_timeout=1.0, idle_timeout=IDLE) as client:
+            with pytest.raises(DragomanError) as raised:
+                await client.get_task(GetTaskRequest(id="t"))
+        assert len(str(raised.value)) < 1500
+
+
 @pytest.mark.parametrize("case", FLOODS, ids=_named)
 async def test_what_unpacks_to_more_than_a_card_may_have_is_not_unpacked(case: Case) -> None:
     tracemalloc.start()
@@ -248,4 +290,4 @@ async def test_what_unpacks_to_more_than_a_card_may_have_is_not_unpacked(case: C
 
 
 def test_there_are_enough_of_them() -> None:
-    assert 2 * len(HTTP) + len(CONTENT) + len(FLOODS) + len(ANSWERS) + len(STREAMS) >= 150
+    assert sum(map(len, (HTTP, CONTENT, FLOODS, ANSWERS, STREAMS, GRPC))) >= 100
