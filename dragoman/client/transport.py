@@ -252,8 +252,11 @@ def _redirect(method: str, url: str, response: HttpResponse) -> str | None:
     try:
         return urljoin(url, location) if keeps_method and location else None
     except ValueError:
-        raise ReplyMalformed(f"{_shown(url)} redirects to what is no URL", location or "") from None
+        raise ReplyMalformed(f"{_shown(url)} redirects to what is no URL", _shown(location or "")) from None
 
 
 def _shown(url: str) -> str:
-    return url.partition("?")[0][:LONGEST_SHOWN]
+    """As much of a URL as can be shown: without query and user information."""
+    scheme, mark, rest = url.partition("?")[0].rpartition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{authority.rpartition('@')[2]}{slash}{path}"[:LONGEST_SHOWN]

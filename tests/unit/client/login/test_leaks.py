@@ -158,6 +158,15 @@ async def test_a_redirect_of_the_card_takes_no_header_along(agent: Script, evil:
     assert saw(evil)
 
 
+async def test_no_redirect_between_places_that_have_no_origin_is_followed(agent: Script, evil: Script) -> None:
+    offer(agent, f"http://alice:{SECRET}@127.0.0.1:{agent.port}/rpc")
+    agent.answers["GetTask"] = [plain(b"", 307, location=f"http://alice@127.0.0.1:{evil.port}/rpc")]
+    with pytest.raises(ReplyMalformed, match="another origin") as raised:
+        await get(agent, auth=None)
+    assert evil.seen == []
+    assert [text for text in all_of(raised.value) if SECRET in text] == []
+
+
 async def test_own_headers_stay_at_home_unless_they_are_known_to_be_harmless(
     agent: Script, evil: Script, unguard: Unguard
 ) -> None:
