@@ -1,11 +1,12 @@
 """What extensions do, over every cell: in force where they are named, and the same whatever carries them."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dragoman import Agent, AuditLog, BlockingTaskContext, TaskContext, TaskHandle, connect
+from dragoman import Agent, AuditLog, BlockingTaskContext, InputRequired, TaskContext, TaskHandle, connect
 from dragoman.errors import ExtensionSupportRequiredError
 from tests.behaviour.cells import NO_LISTS, NO_SERVER_SENT_EVENTS, without
 from tests.behaviour.manifest import requirement
@@ -128,8 +129,8 @@ async def test_a_list_is_one_answer(serve: Serve) -> None:
     assert [trails(task) for task in listed["tasks"]] == [{}]
 
 
-async def test_a_turn_keeps_the_extensions_that_it_began_with(serve: Serve) -> None:
-    agent = Agent("Asking", store="memory", extensions=[Trail(INNER), Trail(OUTER)])
+def asking(store: str) -> Agent:
+    agent = Agent("Asking", store=store, extensions=[Trail(INNER), Trail(OUTER)])
 
     @agent.skill
     async def ask(task: TaskContext) -> str:
@@ -137,7 +138,11 @@ async def test_a_turn_keeps_the_extensions_that_it_began_with(serve: Serve) -> N
         answer = await task.ask("which?")
         return f"{answer} {sorted(task.extensions)}"
 
-    wire = await serve(agent)
+    return agent
+
+
+async def test_a_turn_keeps_the_extensions_that_it_began_with(serve: Serve, store: str) -> None:
+    wire = await serve(asking(store))
     asked = await wire.send(headers=ONE)
     assert trails(asked["status"]["message"]) == {"said": ["inner"]}
     done = await wire.send(message("that", taskId=asked["id"]), headers={"a2a-extensions": OUTER})
@@ -145,6 +150,20 @@ async def test_a_turn_keeps_the_extensions_that_it_began_with(serve: Serve) -> N
     assert trails(done["artifacts"][0]) == {"said": ["inner"]}
     assert trails(done) == {"answered": ["outer"]}
     assert trails(done["history"][-1]) == {"asked": ["outer"]}
+
+
+async def test_a_turn_keeps_them_over_a_restart(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'tasks.db'}"
+    async with connect(asking(store), extensions=[INNER]) as client:
+        asked = await client.start("go")
+        assert isinstance(asked, TaskHandle)
+        with pytest.raises(InputRequired):
+            await asked.result()
+    async with connect(asking(store)) as client:
+        task = await client.task(asked.id)
+        done = await (await task.reply("that")).result()
+    assert done.text == f"that {[INNER]}"
+    assert done.artifacts[0].metadata == {"said": ["inner"]}
 
 
 async def test_a_handler_in_a_thread_is_offered_the_same(serve: Serve) -> None:

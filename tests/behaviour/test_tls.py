@@ -100,7 +100,7 @@ async def test_a_client_refuses_a_certificate_that_it_cannot_verify(secure: Secu
             await client.ask("under TLS")
 
 
-@requirement("R-7.1-01", "R-13.4-01", "R-13.4-04")
+@requirement("R-7.1-01", "R-13.4-01")
 async def test_nothing_is_said_without_tls(secure: Secure) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", secure.port)
     writer.write(b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
