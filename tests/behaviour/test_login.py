@@ -303,7 +303,8 @@ async def test_a_certificate_meets_its_part_of_an_alternative(over: Over, papers
         await (await over(agent, papers.server, verify=False, auth=KEYS["alice"])).ask("hello")
 
 
-async def test_a_certificate_is_not_shown_elsewhere(papers: Papers) -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_a_certificate_is_not_shown_elsewhere(papers: Papers, binding: str) -> None:
     shown: list[bool] = []
 
     async def seen(credentials: Any) -> str:
@@ -312,11 +313,12 @@ async def test_a_certificate_is_not_shown_elsewhere(papers: Papers) -> None:
 
     own = OwnScheme("own", HTTPAuthSecurityScheme(scheme="Own"), seen, told="Own")
     async with at(echo(auth=own), papers.server) as url:
-        interfaces = (AgentInterface(url=f"{url}/", protocol_binding="JSONRPC", protocol_version="1.0"),)
-        for home, certificate in (([], True), ([url], True), ([], False)):
-            elsewhere = AgentInterface(url="https://127.0.0.1:1/", protocol_binding="JSONRPC", protocol_version="1.0")
-            card = msgspec.structs.replace(echo().card, supported_interfaces=(*interfaces, elsewhere))
-            given = papers.client if certificate else None
+        places = (url.replace("https", "grpcs") if binding == "GRPC" else f"{url}/", "https://127.0.0.1:1/")
+        interfaces = tuple(
+            AgentInterface(url=place, protocol_binding=binding, protocol_version="1.0") for place in places
+        )
+        card = msgspec.structs.replace(echo().card, supported_interfaces=interfaces)
+        for home, given in (([], papers.client), ([url], papers.client), ([], None)):
             async with connect(card, verify=False, certificate=given, credential_origins=home) as client:
                 assert await client.ask("hello") == "hello"
     assert shown == [False, True, False]
