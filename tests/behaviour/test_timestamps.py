@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman import Agent, Client, Message, Part, Role, TaskContext, connect
+from dragoman import Agent, Client, Message, Part, PushOptions, Role, TaskContext, connect
 from dragoman.client.receiver.hosting import hosted
 from dragoman.client.transport import AiohttpTransport, HttpTransport
 from dragoman.errors import TransportError
@@ -27,8 +27,9 @@ from dragoman.types import (
     TaskStatusUpdateEvent,
 )
 from dragoman.types.reliable import RELIABLE
-from tests.behaviour.cells import CELLS, Cell
+from tests.behaviour.cells import CELLS, Cell, only
 from tests.behaviour.rpc import Bridge
+from tests.behaviour.webhooks import receiving
 from tests.behaviour.wire import Serve, message, refused
 
 URI = "https://github.com/a2aproject/a2a-samples/extensions/timestamp/v1"
@@ -38,9 +39,9 @@ NOON = datetime(2031, 5, 4, 12, 0, tzinfo=UTC)
 STAMP = "2031-05-04T12:00:00.000+00:00"
 
 
-def stamping() -> Agent:
+def stamping(**given: Any) -> Agent:
     """Says how it goes, then two chunks, and an artifact that it has stamped itself."""
-    agent = Agent("Stamping", store="memory", extensions=[Timestamps(now=lambda: NOON)])
+    agent = Agent("Stamping", store="memory", extensions=[Timestamps(now=lambda: NOON)], **given)
 
     @agent.skill
     async def tell(task: TaskContext) -> AsyncIterator[Any]:
@@ -118,6 +119,17 @@ async def test_a_stamp_that_is_a_time_is_read(serve: Serve, stamp: str) -> None:
     task = await wire.send(message(metadata={FIELD: stamp}), headers=NAMED)
     assert task["artifacts"][0]["parts"][0]["text"].startswith("heard 2031-05-04 12:00:00")
     assert task["history"][0]["metadata"] == {FIELD: stamp}
+
+
+@only(Cell("1.0", "JSONRPC"))
+async def test_a_webhook_gets_what_was_stamped(serve: Serve) -> None:
+    async with receiving() as hook:
+        wire = await serve(stamping(push=PushOptions(allow=[hook.origin])))
+        task = await wire.send(headers=NAMED, configuration={"taskPushNotificationConfig": {"url": hook.url}})
+        await hook.until(lambda hook: any("COMPLETED" in str(body) for body in hook.bodies))
+    pushed = [body["artifactUpdate"]["artifact"] for body in hook.bodies if "artifactUpdate" in body]
+    assert pushed[0]["metadata"] == {FIELD: STAMP}
+    assert [one["metadata"] for one in task["artifacts"]] == [pushed[0]["metadata"], pushed[-1]["metadata"]]
 
 
 # Between our own two sides.
