@@ -115,3 +115,17 @@ async def test_a_caller_is_greeted_in_its_language(greeter: str, binding: str) -
                 await caller.ask(reads(unheard))
     async with connect(greeter, bindings=[binding]) as caller:
         assert await caller.ask(reads("pt")) == "Hello, Ana!"
+
+
+async def test_what_the_counting_agent_asks_is_asked_of_who_called_the_relay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve = [str(PROGRAMS / "dragoman"), "serve"]
+    with served([*serve, f"{ROOT / 'examples' / 'slow.py'}:agent"], tmp_path, cwd=tmp_path) as counting:
+        monkeypatch.setenv("COUNTING_AGENT", counting)
+        with served([*serve, f"{ROOT / 'examples' / 'relay.py'}:agent"], tmp_path, cwd=tmp_path) as url:
+            async with connect(url) as relay:
+                with pytest.raises(InputRequired, match="Up or down") as asked:
+                    await relay.ask("3 0")
+                task = await (await asked.value.handle.reply("down")).result()
+    assert task.artifacts[0].text == "They say: 3 2 1 "
