@@ -143,7 +143,7 @@ async def test_only_a_served_agent_can_authorize_and_delete() -> None:
         await one_skill().authorize("task")
     with pytest.raises(ConfigurationError, match="not being served"):
         await one_skill().delete("task")
-    with pytest.raises(ValueError, match="task_id, context_id or principal"):
+    with pytest.raises(ValueError, match="task_id, context_id, principal or group"):
         await one_skill().delete()
 
 
