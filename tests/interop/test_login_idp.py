@@ -244,9 +244,12 @@ async def test_what_comes_back_with_another_state_or_for_another_host_changes_no
     assert seen == [400, 400, 400, 404]
 
 
-@pytest.mark.parametrize("issuer", ["https://evil.example", None])
+@pytest.mark.parametrize(
+    ("issuer", "metadata"),
+    [("https://evil.example", True), (None, True), ("https://evil.example", False), ("none", False)],
+)
 async def test_an_answer_of_another_issuer_is_refused(
-    idp: IdentityProvider, cache: TokenCache, issuer: str | None
+    idp: IdentityProvider, cache: TokenCache, issuer: str | None, metadata: bool
 ) -> None:
     async def mixed_up(visit: Visit) -> None:
         query = parse_qs(urlsplit(visit.url).query)
@@ -260,7 +263,7 @@ async def test_an_answer_of_another_issuer_is_refused(
     before = idp.calls(idp.token_url)
     login = OAuth("app", interactive=True, show=mixed_up, cache=cache)
     with pytest.raises(LoginFailed, match="another issuer" if issuer else "whose it is"):
-        await given(login, code(idp, idp.metadata_url))
+        await given(login, code(idp, idp.metadata_url if metadata else ""))
     assert idp.calls(idp.token_url) == before
 
 

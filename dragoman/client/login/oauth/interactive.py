@@ -111,7 +111,7 @@ def _code(told: dict[str, str], provider: Provider) -> str:
     issuer = told.get("iss")
     if issuer is None and provider.authorization_response_iss_parameter_supported:
         raise LoginFailed("The answer does not say whose it is, which this provider says always")
-    if issuer is not None and provider.issuer and issuer != provider.issuer:
+    if issuer is not None and not provider.may_be(issuer):
         raise LoginFailed(f"The answer is that of another issuer: {shown(issuer)}")
     if "error" in told:
         raise LoginFailed.told(told["error"], told.get("error_description", ""))

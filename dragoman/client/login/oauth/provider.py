@@ -9,6 +9,7 @@ import msgspec
 from dragoman.client.login.oauth.failures import LoginFailed, shown
 from dragoman.client.login.oauth.web import Web, origin
 from dragoman.outbound.url import read_url
+from dragoman.ports.webhook import AddressRefused
 from dragoman.types.card import (
     AuthorizationCodeOAuthFlow,
     ClientCredentialsOAuthFlow,
@@ -57,6 +58,15 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         if not found:
             raise LoginFailed(f"Neither the card nor the provider names a {endpoint.replace('_', ' ')}")
         return found
+
+    def may_be(self, issuer: str) -> bool:
+        """Whether this is the issuer; where the name is not known, whether it is at least at its place."""
+        if self.issuer:
+            return issuer == self.issuer
+        try:
+            return _origin(issuer) == _origin(self.token_endpoint)
+        except AddressRefused:
+            return False
 
 
 _ENDPOINTS = (
