@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman import AuthRequired, Message, Task, TaskFailed, TaskUnfinished, connect
+from dragoman.client import ResultOptions
 from dragoman.client.authorizing import ROUNDS, remaining
 from tests.unit.client.scripted import Script, events, result, silent, status, task
 
@@ -122,6 +123,19 @@ async def test_the_deadline_counts_over_all_of_it(agent: Script) -> None:
     assert 0 < left <= 2
     assert remaining({"deadline": 7.0}, now - 50) == {"deadline": 0.0}
     assert remaining({"cancel_remote": True}, now) == {"cancel_remote": True}
+
+
+async def test_what_is_left_of_the_deadline_is_for_what_comes_after_the_answer(
+    agent: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(options: ResultOptions, _: float) -> ResultOptions:
+        return {**options, "deadline": 0.0}
+
+    offered(agent)
+    monkeypatch.setattr("dragoman.client.authorizing.remaining", none_left)
+    async with connect(agent.url, on_auth_required=saying("alice")) as client:
+        with pytest.raises(TaskUnfinished):
+            await client.ask("pay", deadline=60.0)
 
 
 async def test_what_the_callers_function_raises_is_the_callers(agent: Script) -> None:

@@ -220,6 +220,14 @@ async def test_nobody_follows_the_url_in_a_part_unasked_and_then_without_it(agen
     assert not saw(evil)
 
 
+async def test_a_card_from_a_place_that_has_no_origin_is_at_home_nowhere(agent: Script, evil: Script) -> None:
+    offer(agent, f"{evil.url}/rpc")
+    async with connect(f"http://alice@127.0.0.1:{agent.port}", auth=SECRET) as client:
+        with pytest.raises(CredentialsWithheld):
+            await client.get_task(GET)
+    assert evil.seen == []
+
+
 async def test_a_card_at_hand_with_two_homes_has_none(agent: Script, evil: Script) -> None:
     offer(agent, f"{agent.url}/rpc", f"{evil.url}/rpc")
     card = decode_card(json.dumps(agent.card).encode())

@@ -59,6 +59,14 @@ async def test_an_alternative_that_nobody_can_meet_is_passed_over(agent: Script)
     assert agent.names()[-1:] == ["GetTask"]
 
 
+async def test_one_secret_is_not_sent_to_two_places(agent: Script) -> None:
+    asking(agent, {"token": [], "key": []}, {"key": []})
+    assert await sent(agent, auth="s") == (None, "s")
+    asking(agent, {"token": [], "key": []})
+    with pytest.raises(CredentialsMissing, match="token and key"):
+        await sent(agent, auth="s")
+
+
 async def test_what_skills_ask_for_is_sent_when_the_agent_wants_it(agent: Script) -> None:
     skill: dict[str, Any] = {
         "id": "s",
