@@ -99,7 +99,6 @@ def test_what_binds_a_server_in_every_binding_is_tested_in_all_bindings_of_1_0()
 def test_what_binds_a_server_or_client_here_is_tested_or_waits_for_a_part_that_is_not_there() -> None:
     dismissed = {row.reason for row in rows() if row.on_the_wire and row.status == "not-applicable"}
     assert dismissed <= {
-        "every context id is accepted",
         "it asks for documents, not for behaviour",
         "it asks for lawful use, which no program shows",
         "it is for each agent to decide, not for the framework",

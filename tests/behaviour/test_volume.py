@@ -31,6 +31,7 @@ async def test_a_message_has_so_many_parts(called: Called) -> None:
     assert len(await wire.stored()) == 1
 
 
+@requirement("R-3.4.1-04")
 @pytest.mark.parametrize("member", ["messageId", "contextId", "taskId"])
 async def test_ids_have_so_many_characters(called: Called, member: str) -> None:
     wire = await called(echo(limits=CallLimits(max_id_length=40)))
