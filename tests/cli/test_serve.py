@@ -134,6 +134,24 @@ async def test_a_certificate_without_its_key_is_a_usage_error(program: Program) 
     assert ran.code == 1
     assert "echo.py" in ran.err
     assert "Traceback" not in ran.err
+    ran = await program.run("serve", "echo.py", "--tls-client-ca", "echo.py")
+    assert ran.code == 2
+    assert "--tls-client-ca goes with --tls-cert" in ran.err
+
+
+async def test_a_server_takes_as_many_connections_as_it_is_told(program: Program) -> None:
+    (program.cwd / "echo.py").write_text(ECHO)
+    options = ("--max-connections", "1", "--max-connections-per-address", "5")
+    async with program.started("serve", "echo.py", "--port", "0", "--store", "memory", *options) as serving:
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", await serving.line())
+        assert found, await serving.complaint()
+        _, first = await asyncio.open_connection("127.0.0.1", int(found[1]))
+        second, writer = await asyncio.open_connection("127.0.0.1", int(found[1]))
+        assert (await asyncio.wait_for(second.read(), 10)).startswith(b"HTTP/1.1 503 ")
+        first.close()
+        writer.close()
+        serving.send(signal.SIGTERM)
+        assert (await serving.ended()).code == 0
 
 
 async def test_decisions_about_access_and_logs_are_written_as_asked_for(program: Program) -> None:
