@@ -158,6 +158,10 @@ def _details(number: int, error: A2AError, reason: str) -> bytes:
             for violation in error.violations
         ]
         packed.append(_proto.message("google.rpc.BadRequest")(field_violations=violations))
+    if isinstance(error, errors.UnavailableError) and error.retry_after is not None:
+        seconds, rest = divmod(error.retry_after, 1)
+        delay = {"seconds": int(seconds), "nanos": int(rest * 1_000_000_000)}
+        packed.append(_proto.message("google.rpc.RetryInfo")(retry_delay=delay))
     serialized = _status(number, error, packed)
     return serialized if len(serialized) <= MAX_DETAILS else _status(number, error, [info])
 

@@ -34,6 +34,8 @@ async def test_an_address_may_call_so_often(called: Called) -> None:
     assert named(caught.value) == "requestsPerAddress"
     assert caught.value.reply.headers["retry-after"] == "100"
     assert "192.0.2.1" not in caught.value.told
+    delays = [detail["retryDelay"] for detail in caught.value.details if "retryDelay" in detail]
+    assert [round(float(delay.rstrip("s"))) for delay in delays] == ([100] if wire.binding == "GRPC" else [])
     await wire.send(headers=calling("192.0.2.2"))
     for _ in range(5):
         await wire.send()
