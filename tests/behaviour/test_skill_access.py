@@ -6,7 +6,10 @@ import pytest
 
 from dragoman import Agent, CallLimits, ConfigurationError, Message, Part, Rate, TaskContext
 from dragoman.auth import ApiKey, ClientCredentialsOAuthFlow, OAuth2
+from dragoman.dialects.base import HttpRequest
+from dragoman.errors import A2AError
 from dragoman.operations import SEND_MESSAGE
+from dragoman.ports.call import CallContext
 from dragoman.types import Role
 from dragoman.types.requests import SendMessageRequest, ServiceParameters
 from tests.behaviour.callers import API_KEY, KEYS, keyed, schemes
@@ -153,3 +156,41 @@ def test_a_skill_cannot_ask_for_what_the_card_cannot_say() -> None:
 
 async def _nothing() -> str:
     return ""
+
+
+class _Plain:
+    """A binding that sends a message as its body says, with or without what the call brought."""
+
+    uri = "https://bindings.example/plain"
+    version = "1.0"
+
+    def url(self, base: str) -> str:
+        return f"{base}/plain"
+
+    def takes(self, scope: Any, path: str) -> bool:
+        return bool(path in {"/plain", "/careless"} and scope["type"] == "http")
+
+    async def __call__(self, scope: Any, receive: Any, send: Any, service: Any) -> None:  # noqa: ARG002 -- the port's
+        whole = {"credentials": scope["credentials"]} if scope["path"].endswith("/plain") else {}
+        said = Message(message_id="m", role=Role.USER, parts=(Part(text="look"),))
+        context = CallContext(principal=scope["principal"], base=scope["base"], **whole)
+        try:
+            told = (await service.call(SEND_MESSAGE, SendMessageRequest(message=said), context)).state.value
+        except A2AError as error:
+            told = error.reason
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": told.encode()})
+
+
+async def test_a_custom_binding_that_hands_on_no_credentials_reaches_no_skill_that_asks(started: Start) -> None:
+    agent = Agent("Bank", store="memory", auth=NAMED, bindings=[_Plain()])
+    agent.skill(auth=ApiKey(KEYS, header="X-Teller", name="teller"))(_nothing)
+    bridge = await started(agent.asgi())
+    teller = {"x-teller": KEYS["alice"]}
+    for path, headers, told in (
+        ("/plain", ALICE | teller, "completed"),
+        ("/plain", ALICE, "UNAUTHENTICATED"),
+        ("/careless", ALICE | teller, "UNAUTHENTICATED"),
+    ):
+        reply = await bridge.send(HttpRequest("GET", path, headers=headers))
+        assert reply.body.decode().removeprefix("TASK_STATE_").lower() == told.lower(), path
