@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -21,6 +23,7 @@ from tests.faults.hostile.heavy import DEEP, OVERSIZED
 from tests.faults.hostile.keys import KEYS
 from tests.faults.hostile.malformed import MALFORMED
 from tests.faults.hostile.methods import METHODS
+from tests.faults.hostile.mutated import mutated
 from tests.faults.hostile.operations import OPERATIONS
 from tests.faults.hostile.slow import SLOW
 from tests.faults.hostile.smuggling import SMUGGLING
@@ -41,6 +44,10 @@ GROUPS: dict[str, Cases] = {
     "operations": OPERATIONS,
     "methods": METHODS,
 }
+MUTATED = 600
+LONG = 20_000
+"""Bytes of an input that is left as it is."""
+DEFECT = re.compile(r"^500|INTERNAL|^grpc 2$|left open|nonsense")
 MOST_MEMORY = 80 * 1024
 """Kilobytes that all of it together may add to what the server has at its start."""
 
@@ -132,6 +139,20 @@ def test_after_all_of_them_at_once_the_server_answers_as_before(server: Attacked
         assert dict(zip(cases, callers.map(outcome, cases), strict=True)) == {
             name: case.expected for name, case in cases.items()
         }
+    assert good(server)
+
+
+def test_no_input_that_is_a_little_different_finds_a_defect(server: Attacked) -> None:
+    chance = Random(7)
+    short = [case for cases in GROUPS.values() for case in cases.values() if 0 < sum(map(len, case.pieces)) < LONG]
+    several = [mutated(chance.choice(short), chance) for _ in range(MUTATED)]
+
+    def outcome(case: Case) -> str:
+        return case.outcome(server.port)
+
+    with ThreadPoolExecutor(12) as callers:
+        outcomes = dict(zip(several, callers.map(outcome, several), strict=True))
+    assert {case: found for case, found in outcomes.items() if DEFECT.search(found)} == {}
     assert good(server)
 
 

@@ -9,7 +9,7 @@ from hpack import Decoder, Encoder
 
 __all__ = ["HTTP2", "block", "frame", "head", "over_http1", "over_http2"]
 
-PATIENCE = 5.0
+PATIENCE = 10.0
 """Seconds that the server has for everything; its own times are far below."""
 OPEN = "left open"
 CLOSED = "closed"
