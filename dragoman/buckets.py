@@ -55,10 +55,13 @@ class Buckets(Generic[K]):
         self._full_at[key] = full_at + self._interval
         return 0.0
 
-    def wait(self, key: K) -> float:
-        """The seconds until there is a token; takes nothing."""
+    def wait(self, key: K, others: int = 0) -> float:
+        """The seconds until there is a token, if so many others are taken before it; takes nothing."""
         full_at = self._full_at.get(key)
-        return 0.0 if full_at is None else max(0.0, full_at - self._clock() - self._slack)
+        if full_at is None and not others:
+            return 0.0
+        now = self._clock()
+        return max(0.0, max(full_at or 0.0, now) + others * self._interval - now - self._slack)
 
     def _make_room(self, now: float) -> None:
         lately = [item for item in self._full_at.items() if item[1] > now]

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from time import monotonic
 
-from dragoman.errors import LimitExceededError
 from dragoman.buckets import Buckets
+from dragoman.errors import LimitExceededError
 from dragoman.hosts.connections import network_of
 from dragoman.hosts.failures import Failures
 from dragoman.ports.auth import Credentials
@@ -52,10 +52,18 @@ class Admission:
 
     # Credentials.
 
-    def try_credentials(self, credentials: Credentials) -> None:
-        """These are about to be looked at."""
-        if self._failures is not None and (wait := self._failures.wait(credentials)):
+    def try_credentials(self, credentials: Credentials) -> str:
+        """These are about to be looked at. What it gives, if anything, `tried` is told afterwards."""
+        if self._failures is None:
+            return ""
+        if wait := self._failures.wait(credentials):
             raise _exceeded("failedAuthentications", "Too many failed attempts to authenticate", wait)
+        return self._failures.begin(credentials)
+
+    def tried(self, place: str) -> None:
+        """They have been looked at, or nobody waits for it any more; after `were_wrong`, if they were."""
+        if place and self._failures is not None:
+            self._failures.end(place)
 
     def were_wrong(self, credentials: Credentials) -> None:
         """They are nobody's."""

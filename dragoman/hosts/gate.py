@@ -44,12 +44,15 @@ class Gate:
         self.admission.arrive(credentials.peer.address)
         if self._authenticator is None:
             return ANYBODY
-        self.admission.try_credentials(credentials)
+        place = self.admission.try_credentials(credentials)
         try:
             principal = await self._authenticator.authenticate(credentials)
         except UnauthenticatedError:
             self.admission.were_wrong(credentials)
             raise
+        finally:
+            if place:
+                self.admission.tried(place)
         self.admission.were_right(credentials)
         if not principal.id:
             # Whoever is known has a name: nobody comes by mistake to what anonymous callers have left.

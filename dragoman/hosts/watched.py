@@ -29,12 +29,15 @@ class Watched:
 
     async def authenticate(self, credentials: Credentials) -> Principal:
         """As `Authenticator.authenticate`; raises `LimitExceededError` for credentials that are not looked at now."""
-        self._admission.try_credentials(credentials)
+        place = self._admission.try_credentials(credentials)
         try:
             principal = await self._auth.authenticate(credentials)
         except UnauthenticatedError:
             self._admission.were_wrong(credentials)
             raise
+        finally:
+            if place:
+                self._admission.tried(place)
         self._admission.were_right(credentials)
         return principal
 

@@ -11,11 +11,12 @@ from dragoman.hosts.admission import Admission
 from dragoman.ports.auth import Credentials, Peer
 from dragoman.ports.call import Principal
 from dragoman.ports.limits import CallLimits, Rate
-from dragoman.types.card import APIKeySecurityScheme
+from dragoman.types.card import APIKeySecurityScheme, HTTPAuthSecurityScheme, SecurityScheme
 
-SCHEMES = {
+SCHEMES: dict[str, SecurityScheme] = {
     "key": APIKeySecurityScheme(location="header", name="X-API-Key"),
     "query": APIKeySecurityScheme(location="query", name="key"),
+    "basic": HTTPAuthSecurityScheme(scheme="basic"),
 }
 ALICE = Principal("alice", "key")
 NOBODY = Principal()
@@ -48,10 +49,11 @@ def fail(gate: Admission, credentials: Credentials, times: int = 1) -> int:
     looked = 0
     for _ in range(times):
         try:
-            gate.try_credentials(credentials)
+            place = gate.try_credentials(credentials)
         except LimitExceededError:
             continue
         gate.were_wrong(credentials)
+        gate.tried(place)
         looked += 1
     return looked
 
