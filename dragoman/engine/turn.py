@@ -87,7 +87,6 @@ class RunningTurn:
         self.task = task
         self.message = task.history[self._start.index]
         self.references = references
-        self.output = Output(task.id, task.context_id, f"{self.number}.0", Volume(world.calls, task.artifacts))
         self.closed = False
         self._stored = stored
         self._world = world
@@ -100,6 +99,8 @@ class RunningTurn:
         self._taken = [memo.message for memo in memos if memo.kind == "inbox" and memo.message] if memos else ()
         self._unconsumed: set[str] = {key for key, memo in self._asks.items() if memo.answered} if memos else set()
         self._silent = bool(self._unconsumed) and not self.afresh
+        volume = Volume(world.calls, task.artifacts, silent=self._silent)
+        self.output = Output(task.id, task.context_id, f"{self.number}.0", volume)
         self._unkeyed = 0
         self._question: tuple[Memo, TaskStatus] | None = None
         self._memos: list[tuple[Memo, asyncio.Future[None]]] = []
@@ -309,6 +310,8 @@ class RunningTurn:
         if self._silent:
             self.output.clear()
             self._silent = bool(self._unconsumed)
+            if not self._silent:
+                self.output.volume.speak()
         else:
             self.output.end_text()
             self._wake()

@@ -14,15 +14,17 @@ __all__ = ["Volume"]
 class Volume:
     """Counts what one run makes, and with it the `artifacts` that its task had before.
 
-    Whatever counts raises `TooLarge` if it is too much, alone or with all that the task has.
+    Whatever counts raises `TooLarge` if it is too much, alone or with all that the task has. What is only repeated, in
+    silence, counts without that, and not any more once it is forgotten.
     """
 
-    __slots__ = ("_artifacts", "_made", "_most", "_most_own", "_sizes", "_text", "overflow")
+    __slots__ = ("_artifacts", "_made", "_most", "_most_own", "_silent", "_sizes", "_text", "overflow")
 
-    def __init__(self, limits: CallLimits, artifacts: Sequence[Artifact] = ()) -> None:
+    def __init__(self, limits: CallLimits, artifacts: Sequence[Artifact] = (), *, silent: bool = False) -> None:
         self._most = limits.max_task_bytes or math.inf
         self._most_own = limits.max_artifact_bytes or math.inf
         self._artifacts = artifacts
+        self._silent = silent
         self.overflow: TooLarge | None = None
         """Why the task cannot go on, if it has become too large."""
         self.begin()
@@ -32,9 +34,14 @@ class Volume:
         self._text = 0
         self._sizes: dict[str, int] = {}
         self._made = 0
-        if self._artifacts:
+        if self._artifacts and not self._silent:
             self._sizes = {artifact.artifact_id: size_of(artifact) for artifact in self._artifacts}
             self._made = sum(self._sizes.values())
+
+    def speak(self) -> None:
+        """What comes from now on is not repeated; what came before is forgotten."""
+        self._silent = False
+        self.begin()
 
     def replace(self, left: Mapping[str, Artifact | None]) -> None:
         """These artifacts count as they were before, or not at all."""

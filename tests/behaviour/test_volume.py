@@ -10,7 +10,7 @@ from dragoman import Agent, CallLimits, TaskContext
 from dragoman.types import Artifact, Part
 from tests.behaviour.addresses import Called, named
 from tests.behaviour.agents import echo, gated, obedient
-from tests.behaviour.cells import NO_REFERENCES, NO_TENANTS, OVER_HTTP, only, without
+from tests.behaviour.cells import FINAL_JSON, NO_REFERENCES, NO_TENANTS, OVER_HTTP, only, without
 from tests.behaviour.manifest import requirement
 from tests.behaviour.wire import Fault, Wire, message, refused
 
@@ -211,3 +211,25 @@ async def test_json_may_be_nested_a_hundred_levels_deep(called: Called, depth: i
         assert fault is not None
         assert (fault.reason, "nested deeper than 100" in fault.text) == ("INVALID_PARAMS", True)
     assert len(await wire.stored()) == taken
+
+
+@only(*FINAL_JSON)
+@pytest.mark.parametrize(("last", "state"), [(1_900, "COMPLETED"), (2_001, "FAILED")])
+async def test_what_is_repeated_after_an_answer_does_not_count_twice(called: Called, last: int, state: str) -> None:
+    agent = Agent("Asking", store="memory", limits=CallLimits(max_task_bytes=6_200))
+
+    @agent.skill(tags=["demo"])
+    async def speak(task: TaskContext) -> AsyncIterator[str]:
+        """Speak, ask, speak, ask, speak."""
+        yield "a" * 2_000
+        await task.ask("And?")
+        yield "b" * 2_000
+        await task.ask("And?")
+        yield "c" * last
+
+    wire = await called(agent)
+    task = await wire.send()
+    for expected in ("INPUT_REQUIRED", state):
+        task = await wire.send(message(taskId=task["id"]))
+        assert task["status"]["state"] == f"TASK_STATE_{expected}"
+    assert len(task["artifacts"]) == (3 if state == "COMPLETED" else 2)
