@@ -29,7 +29,8 @@ from dragoman.client.discovery import (
     minor,
     secure,
 )
-from dragoman.client.login import CredentialsWithheld
+from dragoman.client.login import CredentialsWithheld, Environment
+from dragoman.client.login.asking import Place, asked_of_all
 from dragoman.client.login.identity import HARMLESS
 from dragoman.client.login.origins import Origins, origin_of
 from dragoman.client.network import guard_of
@@ -91,7 +92,7 @@ async def reached(invocation: Invocation) -> AsyncGenerator[Reached, None]:
     card = await card_of(invocation)
     interface = chosen(card, invocation)
     logins = kept_logins(card, interface, invocation)
-    attachment = _armed(card, interface, invocation, kept=logins is not None)
+    attachment = await _armed(card, interface, invocation, kept=logins is not None)
     invocation.out.debug(
         f"interface: {interface.protocol_binding} {interface.protocol_version} {interface.url}"
         + (f" (tenant {interface.tenant})" if interface.tenant else "")
@@ -198,10 +199,12 @@ def _missing(offered: tuple[str, ...], versions: tuple[str, ...]) -> str:
     return f"{what}; to use {known} say --a2a-version {known}"
 
 
-def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation, *, kept: bool) -> Attachment:
+async def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation, *, kept: bool) -> Attachment:
     settings = invocation.settings
     has_query = interface.protocol_binding != GRPC
     attachment = attach(card, bearer=settings.bearer, api_key=settings.api_key, query=has_query)
+    if attachment.missing and not kept:
+        attachment = await _completed(card, attachment, invocation)
     for warning in attachment.warnings:
         invocation.out.warn(warning)
     for name in attachment.secrets:
@@ -212,6 +215,20 @@ def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocation, *
     _warn_of_exposure(interface, invocation, carries=carries)
     if attachment.missing and not settings.service_parameters and not kept:
         raise CredentialsMissing(f"the card asks for credentials ({', '.join(attachment.missing)}) and none was given")
+    return attachment
+
+
+async def _completed(card: AgentCard, attachment: Attachment, invocation: Invocation) -> Attachment:
+    """The attachment, with what lacks for an alternative of the card from the variables that programs use, too."""
+    for alternative in asked_of_all(card, Place("")).needs:
+        lacking = [need for need in alternative if need.name not in attachment.secrets]
+        found = [(need.name, await Environment().credentials(need)) for need in lacking]
+        secrets = {name: secret.value for name, secret in found if secret is not None}
+        if len(secrets) == len(lacking):
+            for secret in secrets.values():
+                invocation.redact.hide(secret)
+            invocation.had_credentials = True
+            return attachment._replace(secrets={**attachment.secrets, **secrets}, missing=())
     return attachment
 
 

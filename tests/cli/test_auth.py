@@ -198,3 +198,22 @@ async def test_what_is_given_stays_with_the_agent_that_is_named(
         agent.card_extra = {"supportedInterfaces": other.card()["supportedInterfaces"]}
         harmless = await program.run("send", "hi", "--svc-param", "traceparent: 00-ab")
         assert harmless.code == 0
+
+
+async def test_variables_of_programs_give_what_lacks(agent: ScriptedAgent, program: Program) -> None:
+    demanding(agent, "bearer", "header")
+    by_name = {"DRAGOMAN_TOKEN_BEARER": BEARER, "DRAGOMAN_TOKEN_HEADER": KEY}
+    ran = await program.run("send", "hi", "--debug", env=by_name)
+    assert ran.code == 0, ran.err
+    assert (holders(agent, BEARER), holders(agent, KEY)) == ({"authorization"}, {"x-key"})
+    assert BEARER not in ran.err
+    assert KEY not in ran.err
+    agent.requests.clear()
+    mixed = await program.run("send", "hi", "--api-key", "another-one-77", env=by_name)
+    assert mixed.code == 0
+    assert (holders(agent, KEY), holders(agent, "another-one-77")) == (set(), {"x-key"})
+    for lacking in ({"DRAGOMAN_TOKEN": BEARER}, {"DRAGOMAN_TOKEN_BEARER": BEARER}):
+        refused = await program.run("send", "hi", "-o", "json", env=lacking)
+        assert refused.error["code"] == "A2ACLI_ERR_CREDENTIALS_MISSING"
+    demanding(agent, "header")
+    assert (await program.run("send", "hi", env={"DRAGOMAN_TOKEN": KEY})).code == 0
