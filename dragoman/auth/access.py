@@ -37,12 +37,9 @@ class ByClaim:
 
     def tenants(self, principal: Principal) -> frozenset[str]:
         """The tenants that the claim lists, or the one that it says."""
-        value = principal.claims.get(self._name)
-        try:
-            listed = msgspec.convert([value] if isinstance(value, str) else value, frozenset[str])
-        except msgspec.ValidationError:
-            return frozenset()
-        return listed - {""}
+        value: Any = principal.claims.get(self._name)
+        listed: Any = value if type(value) in (list, tuple) else [value]
+        return frozenset([one for one in listed if isinstance(one, str) and one])
 
 
 def by_claim(name: str) -> ByClaim:
@@ -73,12 +70,11 @@ def access(
     group, allowed = _group(policy), _tenants(tenants)
 
     def placed(principal: Principal) -> Principal:
-        changed: dict[str, Any] = {}
-        if group is not None:
-            changed["group"] = _text(group(principal))
-        if allowed is not None:
-            changed["tenants"] = allowed(principal)
-        return msgspec.structs.replace(principal, **changed)
+        return msgspec.structs.replace(
+            principal,
+            group=principal.group if group is None else _text(group(principal)),
+            tenants=principal.tenants if allowed is None else allowed(principal),
+        )
 
     return placed
 

@@ -49,7 +49,7 @@ class Scope(msgspec.Struct, frozen=True, gc=False):
     @property
     def counted(self) -> str:
         """Whose tasks are counted together: those of a principal, wherever they are; of those who share, by tenant."""
-        return f"{self.principal} {self.tenant}" if self.principal.startswith(SHARED) else self.principal
+        return f"{self.principal} {self.tenant}" if self.principal[:1] == SHARED else self.principal
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
