@@ -81,8 +81,11 @@ async def test_what_skills_ask_for_is_sent_when_the_agent_wants_it(agent: Script
         known = exchange.seen.headers.get("x-key") == "k"
         await (DONE if known else plain(b"", 401))(exchange)
 
+    async def short_lived(_: Need) -> Secret:
+        return Secret("k", expires_at=0.0)
+
     agent.answers["GetTask"] = [picky]
-    async with connect(agent.url, auth={"token": "t", "key": "k"}) as client:
+    async with connect(agent.url, auth={"token": "t", "key": short_lived}) as client:
         for _ in range(3):
             await client.get_task(GET)
     assert [seen.headers.get("x-key") for seen in agent.asked("GetTask")] == [None, "k", "k", "k"]
