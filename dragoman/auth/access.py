@@ -8,12 +8,9 @@ import msgspec
 from dragoman.errors import ConfigurationError
 from dragoman.ports.access import AccessPolicy, TenantPolicy
 from dragoman.ports.auth import Authenticator
-from dragoman.ports.call import Principal
+from dragoman.ports.call import EVERYBODY, Principal
 
 __all__ = ["ByClaim", "access", "by_claim"]
-
-EVERYBODY = "*"
-"""The name of those who share where it is for the tenant to keep apart."""
 
 
 class ByClaim:

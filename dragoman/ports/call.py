@@ -9,10 +9,12 @@ from dragoman.ports.credentials import Credentials
 from dragoman.types.json import JsonObject
 from dragoman.types.requests import ServiceParameters
 
-__all__ = ["SHARED", "CallContext", "Principal", "Scope", "shared_name"]
+__all__ = ["EVERYBODY", "SHARED", "CallContext", "Principal", "Scope", "shared_name"]
 
 SHARED = "="
 """How the names of those who share begin in a scope, and no id of a principal does."""
+EVERYBODY = "*"
+"""The name of those who share where it is for the tenant to keep apart."""
 
 
 class Principal(msgspec.Struct, frozen=True, gc=False):
@@ -48,8 +50,8 @@ class Scope(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def counted(self) -> str:
-        """Whose tasks are counted together: those of a principal, wherever they are; of those who share, by tenant."""
-        return f"{self.principal} {self.tenant}" if self.principal[:1] == SHARED else self.principal
+        """Whose tasks count together: those of one name, wherever they are; where a whole tenant shares, its own."""
+        return f"{self.principal} {self.tenant}" if self.principal == _ALL else self.principal
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -82,6 +84,9 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def shared_name(group: str) -> str:
     """What stands in the scope in place of a principal, for those of this group."""
     return SHARED + group
+
+
+_ALL = shared_name(EVERYBODY)
 
 
 def _allowed(tenant: str, tenants: AbstractSet[str]) -> str:

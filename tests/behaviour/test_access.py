@@ -139,6 +139,20 @@ async def test_what_those_who_share_have_running_is_counted_for_each_tenant(serv
         gate.release()
 
 
+@without(NO_TENANTS)
+async def test_who_shares_by_another_name_has_no_more_running_by_naming_more_tenants(serve: Serve) -> None:
+    agent, gate = gated(auth=NAMED, access=by_claim("org"), limits=CallLimits(max_tasks_per_principal=1))
+    wire = await serve(agent)
+    now = {"configuration": {"returnImmediately": True}}
+    await wire.send("word", headers=ALICE, tenant="one", **now)
+    for caller in (ALICE, AMY):
+        with refused("LIMIT_EXCEEDED"):
+            await wire.send("word", headers=caller, tenant="two", **now)
+    await wire.send("word", headers=EVE, tenant="one", **now)
+    for _ in range(4):
+        gate.release()
+
+
 # Tenants.
 
 TENANTS = by_claim("tenants")
