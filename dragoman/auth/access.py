@@ -69,7 +69,7 @@ def access(
     def placed(principal: Principal) -> Principal:
         return msgspec.structs.replace(
             principal,
-            group=principal.group if group is None else _text(group(principal)),
+            group=principal.group if group is None else group(principal),
             tenants=principal.tenants if allowed is None else allowed(principal),
         )
 
@@ -77,9 +77,16 @@ def access(
 
 
 def _group(policy: AccessPolicy) -> Callable[[Principal], str] | None:
-    if callable(policy):
-        return policy
-    return None if policy == "principal" else lambda _: EVERYBODY
+    if not callable(policy):
+        return None if policy == "principal" else lambda _: EVERYBODY
+
+    def named(principal: Principal) -> str:
+        name = _text(policy(principal))
+        if name == EVERYBODY:
+            raise ValueError(f"{EVERYBODY!r} is the name of all of a tenant, and no other group's")
+        return name
+
+    return named
 
 
 def _tenants(policy: TenantPolicy | None) -> Callable[[Principal], frozenset[str]] | None:

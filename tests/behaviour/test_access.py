@@ -88,9 +88,13 @@ async def test_what_decides_with_no_name_lets_nobody_in(serve: Serve) -> None:
     def broken(_: Principal) -> Any:
         return None
 
-    wire = await serve(echo(auth=NAMED, access=broken))
-    with refused("INTERNAL_ERROR"):
-        await wire.send("hello", headers=ALICE)
+    def everybody(_: Principal) -> str:
+        return "*"
+
+    for policy in (broken, everybody):
+        wire = await serve(echo(auth=NAMED, access=policy))
+        with refused("INTERNAL_ERROR"):
+            await wire.send("hello", headers=ALICE)
 
 
 async def test_those_who_share_tasks_choose_the_ids_of_their_messages_each_for_themselves(
