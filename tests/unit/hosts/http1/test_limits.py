@@ -1,6 +1,7 @@
 """Connections that cost too much end; slow ones slow nobody else."""
 
 import asyncio
+import contextlib
 import random
 
 import pytest
@@ -316,9 +317,12 @@ async def test_whatever_bytes_come_they_are_answered_or_the_connection_ends() ->
             if data.startswith(b"PRI "[: len(data)]):
                 return
             async with served.caller() as (reader, writer):
-                writer.write(data)
-                writer.write_eof()
-                reply = await reader.read()
+                reply = b""
+                # On a busy machine the short times may be over before anything was read.
+                with contextlib.suppress(ConnectionResetError):
+                    writer.write(data)
+                    writer.write_eof()
+                    reply = await reader.read()
             assert reply == b"" or reply.startswith(b"HTTP/1.1 ")
 
         for _ in range(40):
