@@ -14,6 +14,8 @@ __all__ = ["Proxies", "base_url", "caller_behind", "peer_of"]
 
 
 PEM = re.compile(r"-----BEGIN CERTIFICATE-----(.*)-----END CERTIFICATE-----", re.DOTALL).fullmatch
+DISPUTED = "0.0.0.0"  # noqa: S104 -- nobody listens there
+"""An address that nobody has: all callers who are named differently are held to what one may."""
 
 
 class Proxies:
@@ -46,11 +48,12 @@ def base_url(scope: Mapping[str, Any], headers: Mapping[str, str], proxies: Prox
     Callers can send forwarding headers too, and proxies append to them, so they are read from the right, and only if
     the peer is trusted. Of `Forwarded` that element counts which the outermost of an unbroken row of trusted proxies
     has appended: each names the one before it (`for`). `X-Forwarded-*` name nobody, so of each the last element
-    counts, which the nearest proxy has appended. `Forwarded` goes before `X-Forwarded-*`.
+    counts, which the nearest proxy has appended. `Forwarded` goes before `X-Forwarded-*`, but neither counts if the
+    two name different callers.
     """
     scheme, host, prefix = scope.get("scheme", "http"), headers.get("host", ""), scope.get("root_path", "")
     client = scope.get("client")
-    if client and proxies.trust(client[0]):
+    if client and proxies.trust(client[0]) and _named(headers, proxies) != DISPUTED:
         forwarded = _forwarded(headers.get("forwarded", ""), proxies)
         scheme = forwarded.get("proto") or _last(headers.get("x-forwarded-proto", "")) or scheme
         host = forwarded.get("host") or _last(headers.get("x-forwarded-host", "")) or host
@@ -95,10 +98,21 @@ def caller_behind(peer: Peer, headers: Mapping[str, str], proxies: Proxies) -> P
     if not proxies.trust(peer.address):
         return peer
     certificate = _said(headers.get("client-cert", "")) if proxies.certificates else b""
-    if "forwarded" in headers:
-        return Peer(_plain(_address(_forwarded(headers["forwarded"], proxies).get("for", ""))), certificate)
-    named = [_plain(_address(node.strip())) for node in headers.get("x-forwarded-for", "").split(",")]
-    return Peer(next((one for one in reversed(named) if not proxies.trust(one)), named[0]), certificate)
+    return Peer(_named(headers, proxies), certificate)
+
+
+def _named(headers: Mapping[str, str], proxies: Proxies) -> str:
+    """The address of the caller by the word of proxies; empty if they name none.
+
+    A proxy that knows one of the headers lets through what the caller says in the other, and nobody can tell which one
+    it knows: if both name callers and not the same, one of them is made up.
+    """
+    row = [_plain(_address(node.strip())) for node in headers.get("x-forwarded-for", "").split(",")]
+    older = next((one for one in reversed(row) if not proxies.trust(one)), row[0])
+    if "forwarded" not in headers:
+        return older
+    named = _plain(_address(_forwarded(headers["forwarded"], proxies).get("for", "")))
+    return DISPUTED if older and older != named and not proxies.trust(older) else named
 
 
 def _said(client_cert: str) -> bytes:
@@ -110,9 +124,10 @@ def _said(client_cert: str) -> bytes:
 def _plain(address: str) -> str:
     """The address, if it is one."""
     try:
-        return str(ipaddress.ip_address(address))
+        found = ipaddress.ip_address(address)
     except ValueError:
         return ""
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def _own_host(scope: Mapping[str, Any]) -> str:

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from dragoman.hosts.origin import Proxies, caller_behind, peer_of
+from dragoman.hosts.origin import Proxies, base_url, caller_behind, peer_of
 from dragoman.ports.auth import Peer
+from tests.behaviour.manifest import requirement
 
 PROXIES = Proxies(["10.0.0.0/8", "fd00::/8"])
 PROXY = Peer("10.0.0.1", certificate=b"the proxy's own")
+ABOUT: dict[str, Any] = {"client": ("10.0.0.1", 4711), "server": ("10.0.0.9", 80), "scheme": "http"}
 
 
 def behind(peer: Peer = PROXY, **headers: str) -> Peer:
@@ -47,8 +49,26 @@ def test_the_caller_is_the_last_in_the_row_that_is_no_proxy(told: str, caller: s
         ("for=unknown", ""),
     ],
 )
-def test_forwarded_goes_before_the_older_header(told: str, caller: str) -> None:
-    assert behind(forwarded=told, x_forwarded_for="203.0.113.1") == Peer(caller)
+def test_forwarded_names_the_caller_in_the_same_way(told: str, caller: str) -> None:
+    assert behind(forwarded=told) == Peer(caller)
+    assert behind(forwarded=told, x_forwarded_for="10.0.0.2") == Peer(caller)
+
+
+@requirement("R-13.4-13")
+@pytest.mark.parametrize(
+    "told", ["for=203.0.113.1", "for=unknown", "for=127.0.0.1", "for=10.0.0.2", "for=_a, nonsense"]
+)
+def test_who_adds_a_header_that_the_proxy_does_not_know_counts_with_all_others_who_do(told: str) -> None:
+    assert behind(forwarded=told, x_forwarded_for="198.51.100.1") == Peer("0.0.0.0")
+    said = {"host": "a.example", "forwarded": f"{told};host=evil.example", "x-forwarded-for": "198.51.100.1"}
+    assert base_url(ABOUT, said, PROXIES) == "http://a.example"
+
+
+@pytest.mark.parametrize("older", ["::ffff:198.51.100.1", "198.51.100.1:80, 10.0.0.2"])
+def test_proxies_that_write_both_headers_are_believed(older: str) -> None:
+    both = {"forwarded": "for=198.51.100.1;host=a.example;proto=https", "x-forwarded-for": older}
+    assert caller_behind(PROXY, both, PROXIES) == Peer("198.51.100.1")
+    assert base_url(ABOUT, both, PROXIES) == "https://a.example"
 
 
 VERIFYING = Proxies(["10.0.0.0/8"], certificates=True)
@@ -57,7 +77,7 @@ SAID = {"client-cert": ":Y2VydA==:", "x-forwarded-for": "198.51.100.1"}
 
 def test_a_certificate_that_a_proxy_states_counts_only_where_proxies_verify_them() -> None:
     assert caller_behind(PROXY, SAID, VERIFYING) == Peer("198.51.100.1", b"cert")
-    assert caller_behind(PROXY, {**SAID, "forwarded": "for=198.51.100.2"}, VERIFYING) == Peer("198.51.100.2", b"cert")
+    assert caller_behind(PROXY, {**SAID, "forwarded": "for=198.51.100.1"}, VERIFYING) == Peer("198.51.100.1", b"cert")
     assert caller_behind(PROXY, SAID, PROXIES) == Peer("198.51.100.1")
     stranger = Peer("192.0.2.7")
     assert caller_behind(stranger, SAID, VERIFYING) is stranger
