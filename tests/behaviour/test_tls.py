@@ -126,7 +126,13 @@ def knowing(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "agent.py").write_text(KNOWS)
     authority().files(tmp_path, "authority")
     chain, key = issued(authority(), names=alternative(ip="127.0.0.1"), uses=None).files(tmp_path, "server")
-    program: list[str | Path] = [Path(sys.executable).parent / "dragoman", "serve", tmp_path / "agent.py", "--port", "0"]
+    program: list[str | Path] = [
+        Path(sys.executable).parent / "dragoman",
+        "serve",
+        tmp_path / "agent.py",
+        "--port",
+        "0",
+    ]
     program += ["--tls-cert", chain, "--tls-key", key, "--tls-client-ca", tmp_path / "authority.pem"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

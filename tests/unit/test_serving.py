@@ -40,11 +40,11 @@ def files(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_callers_are_asked_for_certificates_and_may_have_none(ran: Ran, files: dict[str, Any]) -> None:
-    echo().run(**files)
-    assert ran.tls is not None
-    assert ran.tls.verify_mode is ssl.CERT_OPTIONAL
-    echo().run(tls=files["tls"])
-    assert ran.tls.verify_mode is ssl.CERT_NONE
+    asked: list[ssl.VerifyMode | None] = []
+    for options in (files, {"tls": files["tls"]}, {}):
+        echo().run(**options)
+        asked.append(None if ran.tls is None else ran.tls.verify_mode)
+    assert asked == [ssl.CERT_OPTIONAL, ssl.CERT_NONE, None]
 
 
 def test_certificates_of_callers_need_tls(ran: Ran, files: dict[str, Any]) -> None:
