@@ -21,6 +21,8 @@ NEW_TASK = {
     },
     "artifacts": [{"artifactId": "a", "parts": [{"data": {"kind": "file", "state": "completed"}}]}],
 }
+FILE = {"file": {"fileWithBytes": "AAEC", "mediaType": "image/png"}}
+SHAPED = {**NEW_TASK, "artifacts": [{"artifactId": "a", "parts": [FILE]}]}
 SPELLED = {**NEW_TASK, "status": {"state": "completed"}}
 SNAKE = {"id": "t-1", "context_id": "c-1", "status": {"state": "TASK_STATE_COMPLETED"}}
 NUMBERED = {"id": "t-1", "contextId": "c-1", "status": {"state": 3}}
@@ -31,7 +33,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @requirement("R-A.2-03")
-@pytest.mark.parametrize("given", [OLD_TASK, DRAFT_TASK, {"task": OLD_TASK}, SPELLED])
+@pytest.mark.parametrize("given", [OLD_TASK, DRAFT_TASK, {"task": OLD_TASK}, SPELLED, SHAPED])
 async def test_a_warning_is_logged_once_for_an_agent(
     agent: Script, caplog: pytest.LogCaptureFixture, given: dict[str, Any]
 ) -> None:
