@@ -17,7 +17,7 @@ from dragoman.client.local import InProcess
 from dragoman.client.login.identity import Identity
 from dragoman.client.login.sources import Auth
 from dragoman.client.network import Network, files_of, guard_of
-from dragoman.client.opening import SPOKEN, Opener
+from dragoman.client.opening import SPOKEN, Opener, has_query
 from dragoman.client.route import Route
 from dragoman.client.signatures import CardDocument, CardJudge, CardSignatures
 from dragoman.client.transport import PATIENCE, HttpTransport
@@ -128,6 +128,7 @@ def connect(
         places=place if isinstance(place, tuple) else (),
         certificate=certificate is not None or isinstance(verify, ssl.SSLContext) or http is not None,
         secure=under_tls,
+        has_query=has_query,
     )
     options = ChannelOptions(
         extensions=extending.uris, headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout

@@ -20,13 +20,18 @@ from dragoman.dialects.v1_0.card import DRAFT_VERSION
 from dragoman.types.card import AgentCard, AgentInterface
 from dragoman.types.reliable import RELIABLE
 
-__all__ = ["SPOKEN", "Opener"]
+__all__ = ["SPOKEN", "Opener", "has_query"]
 
 _DIALECTS: Mapping[tuple[str, str], Dialect] = {
     (dialect.binding, version_of(dialect)): dialect for dialect in every_dialect()
 }
 SPOKEN = frozenset(_DIALECTS)
 """Pairs of binding and version that Dragoman speaks."""
+
+
+def has_query(interface: AgentInterface) -> bool:
+    """Whether requests to the interface have a query."""
+    return interface.protocol_binding != GRPC
 
 
 class Opener:
@@ -78,7 +83,7 @@ class Opener:
             CredentialsWithheld: the caller's headers would have to go to another origin.
         """
         binding = interface.protocol_binding
-        presenter = self._identity.towards(card, interface, query=binding != GRPC, own=binding in self._custom)
+        presenter = self._identity.towards(card, interface, own=binding in self._custom)
         options = msgspec.structs.replace(self._options, presenter=presenter)
         if declares_reliable(card):
             named = tuple(dict.fromkeys((*options.extensions, RELIABLE)))

@@ -239,6 +239,15 @@ async def test_what_the_card_asks_for_takes_the_place_of_headers_of_the_same_nam
     assert await client.ask("hello") == "hello"
 
 
+async def test_a_binding_that_has_no_place_for_the_key_is_passed_over() -> None:
+    async with at(echo(auth=schemes()["query"])) as url:
+        async with connect(url, auth=KEYS["alice"], bindings=["GRPC", "HTTP+JSON"]) as client:
+            assert await client.ask("hello") == "hello"
+        async with connect(url, bindings=["GRPC", "HTTP+JSON"], auth=[]) as client:
+            with pytest.raises(CredentialsMissing):
+                await client.ask("hello")
+
+
 @requirement("R-13.4-09")
 async def test_no_credential_leaves_this_machine_without_tls(over: Over) -> None:
     url = {"GRPC": "grpc://agent.invalid:80"}.get(over.binding, "http://agent.invalid/")

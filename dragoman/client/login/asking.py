@@ -7,6 +7,7 @@ import msgspec
 
 from dragoman.client.login.need import Need
 from dragoman.client.login.origins import origin_of
+from dragoman.client.login.placing import has_place
 from dragoman.types.card import AgentCard, MutualTlsSecurityScheme, SecurityRequirement
 
 __all__ = ["Alternatives", "Place", "asked_of_all", "offered"]
@@ -39,6 +40,11 @@ class Alternatives(msgspec.Struct, frozen=True):
     def asks(self) -> bool:
         """Whether anything is asked for."""
         return bool(self.names)
+
+    def fits(self, *, query: bool) -> bool:
+        """Whether an alternative has all its places where there is, or is not, a query."""
+        met = (all(has_place(need.scheme, query=query) for need in each) for each in self.needs)
+        return not self.asks or any(met)
 
 
 def asked_of_all(card: AgentCard, place: Place) -> Alternatives:

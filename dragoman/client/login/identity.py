@@ -26,6 +26,7 @@ class Identity:
         places: URLs where the card may be; none for a card from a file or a value.
         certificate: whether the client has one.
         secure: whether an interface is under TLS that does not say so itself.
+        has_query: whether the binding of an interface has one.
 
     Raises:
         ConfigurationError: `auth` or `named` is none of what they can be.
@@ -40,6 +41,7 @@ class Identity:
         places: Sequence[str],
         certificate: bool,
         secure: Callable[[AgentCard, AgentInterface], bool],
+        has_query: Callable[[AgentInterface], bool],
     ) -> None:
         # A place that can be read in several ways is not nowhere: it has an origin that no other is like.
         self._origins = Origins(named, (origin_of(places[0]) or "") if places else None)
@@ -49,22 +51,27 @@ class Identity:
         self._secret_headers = sorted(headers.keys() - HARMLESS)
         self._certificate = certificate
         self._secure = secure
+        self._has_query = has_query
 
     def is_home(self, card: AgentCard, interface: AgentInterface) -> bool:
         """Whether the interface is where the agent is said to be; else it gets nothing that could be secret."""
         return self._origins.are_of(self._origin(card, interface), self._all(card))
 
     def preferred(self, card: AgentCard, interfaces: Sequence[AgentInterface]) -> Sequence[AgentInterface]:
-        """The interfaces without those elsewhere, if there is something to keep from them and others are left."""
+        """The interfaces without those elsewhere, if there is something to keep from them, and without those that have
+        no place for what the card asks for; as long as others are left.
+        """
         if self._wallet is None and not self._secret_headers and not self._certificate:
             return interfaces
-        return [one for one in interfaces if self.is_home(card, one)] or interfaces
+        home = [one for one in interfaces if self.is_home(card, one)] or interfaces
+        if self._wallet is None:
+            return home
+        asked = asked_of_all(card, Place("", None, self._certificate))
+        return [one for one in home if asked.fits(query=self._has_query(one))] or home
 
-    def towards(self, card: AgentCard, interface: AgentInterface, *, query: bool, own: bool) -> Presenter | None:
-        """What makes the caller known to the interface; None if nothing does.
-
-        `query`: whether its binding has one. `own`: whether the caller brought the channel, which sees itself where it
-        carries the headers.
+    def towards(self, card: AgentCard, interface: AgentInterface, *, own: bool) -> Presenter | None:
+        """What makes the caller known to the interface; None if nothing does. `own` says whether the caller brought the
+        channel, which sees itself where it carries the headers.
 
         Raises:
             CredentialsWithheld: the caller's headers would have to go to another origin.
@@ -81,7 +88,7 @@ class Identity:
             asked=asked_of_all(card, place),
             offered=offered(card, place),
             headers=self._headers,
-            query=query,
+            query=self._has_query(interface),
             refusal=self._origins.refusal(origin, interface.url, self._all(card)),
         )
 
