@@ -1,9 +1,10 @@
 """Callers who are known by their certificates: over real TLS, in every cell."""
 
 import ssl
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from tests.unit.auth.tokens import AUDIENCE, ISSUER, JWKS, bearer
 CHALLENGE = "MutualTLS"
 FINAL = Cell("1.0", "JSONRPC")
 URI = alternative(uri=ALICE)
+FIRST, SECOND = issued(authority(), cn="alice"), issued(authority(), cn="alice")
 DAY = timedelta(days=1)
 PAST, TOMORROW = datetime.now(UTC) - 2 * DAY, datetime.now(UTC) + DAY
 
@@ -117,6 +119,26 @@ async def test_a_certificate_stands_beside_a_token_or_in_place_of_a_key(
         assert (CHALLENGE in told) != brought.certificate
 
 
+@requirement("R-7.4-01", "R-13.4-09")
+@pytest.mark.parametrize("who", ["its holder", "another", "nobody"])
+async def test_a_token_that_is_bound_to_a_certificate_is_good_with_that_alone(
+    cell: Cell, store_kind: str, who: str, tmp_path: Path
+) -> None:
+    """As RFC 8705 has it, also where nobody is known by certificates."""
+    assert store_kind == "memory"
+    holder = {"its holder": FIRST, "another": SECOND, "nobody": None}[who]
+    thumbprint = urlsafe_b64encode(sha256(FIRST.der).digest()).decode().rstrip("=")
+    stolen = bearer(cnf={"x5t#S256": thumbprint})
+    async with secured(echo(auth=TOKENS), tmp_path) as port:
+        wire = wire_over(port.line(holder), cell)
+        if holder is FIRST:
+            await wire.send("hello", headers=stolen)
+            return
+        with refused("UNAUTHENTICATED") as caught:
+            await wire.send("hello", headers=stolen)
+        assert caught.value.reply.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+
+
 @requirement("R-7.4-01", "R-7.1-02")
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 async def test_one_caller_is_the_same_over_either_version_of_tls_and_sees_nothing_of_another(
@@ -131,9 +153,6 @@ async def test_one_caller_is_the_same_over_either_version_of_tls_and_sees_nothin
         assert await again.get(task["id"]) == task
         with refused("TASK_NOT_FOUND"):
             await bob.get(task["id"])
-
-
-FIRST, SECOND = issued(authority(), cn="alice"), issued(authority(), cn="alice")
 
 
 @requirement("R-13.4-09")
