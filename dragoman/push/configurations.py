@@ -1,7 +1,6 @@
 """What callers do with their configurations: checked when they come in, sealed in the store, shown without secrets."""
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from weakref import WeakValueDictionary
 
@@ -34,7 +33,6 @@ from dragoman.types.requests import (
 __all__ = ["Configurations"]
 
 _INLINE = "configuration.taskPushNotificationConfig."
-_TOKEN = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class Configurations:
@@ -105,13 +103,32 @@ class Configurations:
     ) -> ListTaskPushNotificationConfigsResponse:
         scope = context.scope(request.tenant)
         size = self._max_per_task if request.page_size is None else page_size(request.page_size)
-        pushes = await self._store.page_pushes(request.task_id, scope, after=_after(request.page_token), limit=size + 1)
+        after = self._after(request, scope)
+        pushes = await self._store.page_pushes(request.task_id, scope, after=after, limit=size + 1)
         if not pushes:
             await self._check_task(request.task_id, scope)
         return ListTaskPushNotificationConfigsResponse(
             configs=tuple([self._opened(push) for push in pushes[:size]]),
-            next_page_token=str(pushes[size - 1].n) if len(pushes) > size else "",
+            next_page_token=self._token(pushes[size - 1]) if len(pushes) > size else "",
         )
+
+    def _token(self, last: Push) -> str:
+        """What the next page begins after: sealed, since the numbers of configurations tell how many others have."""
+        return self._seal.seal_number(last.n, last.task_id, last.scope.tenant, last.scope.principal)
+
+    def _after(self, request: ListTaskPushNotificationConfigsRequest, scope: Scope) -> int:
+        """The number of the last configuration of the page before.
+
+        Raises:
+            InvalidParamsError: no page has this token.
+        """
+        if not request.page_token:
+            return 0
+        try:
+            return self._seal.open_number(request.page_token, request.task_id, scope.tenant, scope.principal)
+        except SealBroken:
+            why = "is not a token of this list"
+            raise InvalidParamsError(f"pageToken {why}", violations=(FieldViolation("pageToken", why),)) from None
 
     async def delete(self, request: DeleteTaskPushNotificationConfigRequest, context: CallContext) -> None:
         scope = context.scope(request.tenant)
@@ -207,17 +224,3 @@ def _shown(
 
 def _no_task(task_id: str) -> TaskNotFoundError:
     return TaskNotFoundError(details={"taskId": task_id})
-
-
-def _after(token: str) -> int:
-    """The number of the last configuration of the page before.
-
-    Raises:
-        InvalidParamsError: no page has this token.
-    """
-    if not token:
-        return 0
-    if not _TOKEN.fullmatch(token):
-        why = "is not a token of this list"
-        raise InvalidParamsError(f"pageToken {why}", violations=(FieldViolation("pageToken", why),))
-    return int(token)

@@ -5,6 +5,7 @@ tag; it opens only for the task and the id that it was sealed for. Random nonces
 """
 
 import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ KEY_BYTES = 32
 _NONCE_BYTES = 12
 _NONCES_AT_A_TIME = 256
 _FORM = b"\x01"
+_NUMBER_BYTES = 8
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(TaskPushNotificationConfig).decode
@@ -71,6 +73,29 @@ class Seal:
             return _decode(cipher.decrypt(nonce, text, _place(task_id, config_id)))
         except (InvalidTag, ValueError, msgspec.MsgspecError) as error:
             raise SealBroken("it cannot be decrypted with the key that is in use") from error
+
+    def seal_number(self, number: int, *place: str) -> str:
+        """A number, as text that tells nothing of it, for this place."""
+        nonce = self._nonce()
+        cipher = self._cipher or self._made()
+        text = cipher.encrypt(nonce, number.to_bytes(_NUMBER_BYTES, "big"), _encode(("number", *place)))
+        return urlsafe_b64encode(nonce + text).decode()
+
+    def open_number(self, text: str, *place: str) -> int:
+        """The number that was sealed for this place.
+
+        Raises:
+            SealBroken: none was, or not with this key.
+        """
+        from cryptography.exceptions import InvalidTag
+
+        cipher = self._cipher or self._made()
+        try:
+            sealed = urlsafe_b64decode(text)
+            number = cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _encode(("number", *place)))
+        except (InvalidTag, ValueError) as error:
+            raise SealBroken("it is no number that was sealed for this place") from error
+        return int.from_bytes(number, "big")
 
     def _made(self) -> "AESGCM":
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM

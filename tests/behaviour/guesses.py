@@ -82,6 +82,8 @@ class Things(msgspec.Struct, frozen=True):
     config: str
     page: str = ""
     """A token of the list of tasks."""
+    config_page: str = "1"
+    """One of the list of configurations of the task that has ended."""
     secrets: tuple[str, ...] = ()
     """What shows up nowhere else than in answers to the owner."""
 
@@ -114,6 +116,8 @@ async def owned(wire: Wire, owner: Caller) -> Things:
     answer = (await wire.call("SendMessage", {"message": told}, **owner.how))["message"]
     for task in (waiting, ended):
         await Configs(wire, task["id"], **owner.how).create(id="config-of-hers", url=f"{HOOK}&{SECRET}", token=SECRET)
+    more = Configs(wire, ended["id"], **owner.how)
+    await more.create(id="config-of-hers-too", url=f"{HOOK}&{SECRET}")
     page = "" if wire.cell in (*NO_LISTS.cells, *LISTS_SAY_LITTLE.cells) else await _token(wire, owner)
     return Things(
         open=waiting["id"],
@@ -123,6 +127,7 @@ async def owned(wire: Wire, owner: Caller) -> Things:
         told=told,
         config="config-of-hers",
         page=page,
+        config_page=(await more.call("List", pageSize=1)).get("nextPageToken") or "1",
         secrets=(SECRET, answer["parts"][0]["text"], waiting["id"], ended["id"]),
     )
 
@@ -187,7 +192,7 @@ _GUESSES = (
     Guess("GetTaskPushNotificationConfig", lambda it: {"taskId": it.open, "id": it.config}),
     Guess("GetTaskPushNotificationConfig", lambda it: {"taskId": it.ended, "id": it.ended}),
     Guess("ListTaskPushNotificationConfigs", lambda it: {"taskId": it.open}),
-    Guess("ListTaskPushNotificationConfigs", lambda it: {"taskId": it.ended, "pageToken": "1"}),
+    Guess("ListTaskPushNotificationConfigs", lambda it: {"taskId": it.ended, "pageToken": it.config_page}),
     Guess("DeleteTaskPushNotificationConfig", lambda it: {"taskId": it.open, "id": it.config}),
     Guess("DeleteTaskPushNotificationConfig", lambda it: {"taskId": it.ended, "id": "no-such-config"}),
     Guess("GetExtendedAgentCard", lambda _: {}),

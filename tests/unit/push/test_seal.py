@@ -97,3 +97,19 @@ if child:
 def test_a_forked_process_seals_otherwise_than_its_parent() -> None:
     ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=60)
     assert len(set(ran.stdout.split())) == 2
+
+
+def test_a_sealed_number_tells_nothing_and_opens_where_it_was_sealed_alone() -> None:
+    seal = Seal(lambda: bytes(32))
+    one, again = seal.seal_number(7, "task", "ann"), seal.seal_number(7, "task", "ann")
+    assert one != again
+    assert len(one) == len(seal.seal_number(2**62, "task", "ann"))
+    assert seal.open_number(one, "task", "ann") == seal.open_number(again, "task", "ann") == 7
+    for text, place in ((one, ("task", "bob")), (one, ("other", "ann")), (one, ("tas", "kann")), ("", ("task", "ann"))):
+        with pytest.raises(SealBroken):
+            seal.open_number(text, *place)
+    for wrong in ("7", "nonsense", "ü", "\ud800", one[:-4], one + "AAAA", "A" + one[1:]):
+        with pytest.raises(SealBroken):
+            seal.open_number(wrong, "task", "ann")
+    with pytest.raises(SealBroken):
+        Seal(lambda: bytes(31) + b"1").open_number(one, "task", "ann")
