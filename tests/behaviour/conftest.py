@@ -15,6 +15,7 @@ from tests.behaviour.addresses import Called, somewhere
 from tests.behaviour.agents import echo
 from tests.behaviour.cells import FINAL_JSON, Cell, cells_of
 from tests.behaviour.rpc import Bridge
+from tests.behaviour.sockets import Over
 from tests.behaviour.wire import BINDINGS, Serve, Start, Wire, wire_to
 
 
@@ -109,3 +110,10 @@ async def over_jsonrpc(started: Start) -> Wire:
 async def over_http(started: Start) -> Wire:
     """An echoing agent over HTTP+JSON, for what only that binding has."""
     return await wire_to(await started(echo().asgi()), "HTTP+JSON")
+
+
+@pytest.fixture(params=("JSONRPC", "HTTP+JSON", "GRPC"))
+async def over(request: pytest.FixtureRequest) -> AsyncIterator[Over]:
+    """Each binding in turn."""
+    async with AsyncExitStack() as stack:
+        yield Over(request.param, stack)
