@@ -77,7 +77,7 @@ class Auth(ABC):
                 first = found[0]
                 assert isinstance(first, Principal)
                 return first
-        raise _refusal(self.alternatives, asked)
+        raise await _refusal(self.alternatives, asked)
 
     def _each(self) -> list["Scheme"]:
         return list(dict.fromkeys(scheme for several in self.alternatives for scheme in several))
@@ -182,9 +182,11 @@ async def _asked(
     return asked[scheme]
 
 
-def _refusal(alternatives: Sequence[tuple[Scheme, ...]], asked: Mapping[Scheme, Principal | A2AError]) -> A2AError:
+async def _refusal(
+    alternatives: Sequence[tuple[Scheme, ...]], asked: Mapping[Scheme, Principal | A2AError]
+) -> A2AError:
     """That it cannot be found out, if so; a lack of scopes, where nothing else is wrong with an alternative; else what
-    every scheme asks for.
+    every scheme asks for, also those that were content: of two secrets nobody is told which one was right.
     """
     for error in asked.values():
         if isinstance(error, UnavailableError):
@@ -193,7 +195,11 @@ def _refusal(alternatives: Sequence[tuple[Scheme, ...]], asked: Mapping[Scheme, 
         wrong = [one for one in map(asked.__getitem__, several) if not isinstance(one, Principal)]
         if all(isinstance(one, PermissionDeniedError) for one in wrong):
             return wrong[0]
-    refused = [one for one in asked.values() if isinstance(one, UnauthenticatedError)]
+    refused: list[UnauthenticatedError] = []
+    for scheme, found in asked.items():
+        one = found if isinstance(found, UnauthenticatedError) else await _asked(scheme, Credentials(), {})
+        if isinstance(one, UnauthenticatedError):
+            refused.append(one)
     error = UnauthenticatedError()
     error.challenges = tuple(dict.fromkeys(told for one in refused for told in one.challenges))
     return error

@@ -2,9 +2,10 @@
 
 import pytest
 
-from dragoman.auth import ApiKey, Auth, Credentials, OwnScheme, Principal
+from dragoman.auth import ApiKey, Auth, Basic, Credentials, OwnScheme, Principal
 from dragoman.errors import A2AError, ConfigurationError, PermissionDeniedError, UnauthenticatedError, UnavailableError
 from dragoman.types.card import HTTPAuthSecurityScheme
+from tests.behaviour.callers import PASSWORDS, basic
 
 
 class Counted:
@@ -64,14 +65,30 @@ def test_any_combination_is_alternatives_of_schemes_that_apply_together(auth: Au
         (A | B, {}, "401 a b"),
         (A | B, {"a": "ann"}, "403 a"),
         (A & B, {"a": "ann*", "b": "bob*"}, "ann"),
-        (A & B, {"a": "ann*"}, "401 b"),
+        (A & B, {"a": "ann*"}, "401 a b"),
         (A & B, {"a": "ann*", "b": "bob"}, "403 b"),
-        (A & B, {"a": "ann"}, "401 b"),
-        (A & B | C, {"b": "bob*"}, "401 a c"),
+        (A & B, {"a": "ann"}, "401 a b"),
+        (A & B, {"b": "bob*"}, "401 a b"),
+        (A & B, {}, "401 a b"),
+        (A & B | C, {"b": "bob*"}, "401 a b c"),
     ],
 )
 async def test_who_it_is_and_what_is_told(auth: Auth, brought: dict[str, str], expected: str) -> None:
     assert await outcome(auth, **brought) == expected
+
+
+async def test_of_two_secrets_nobody_is_told_which_one_was_right() -> None:
+    both = ApiKey({"alice": "alice-has-this-key"}) & Basic(PASSWORDS)
+    told: set[tuple[str, ...]] = set()
+    for key in ("alice-has-this-key", "made-up-by-somebody"):
+        for word in ("alice's password", "made-up"):
+            headers = {"x-api-key": key, **basic("alice", word)}
+            if (key, word) != ("alice-has-this-key", "alice's password"):
+                with pytest.raises(UnauthenticatedError) as caught:
+                    await both.authenticate(Credentials(headers))
+                told.add(caught.value.challenges)
+    assert len(told) == 1
+    assert len(told.pop()) == 2
 
 
 async def test_a_scheme_that_cannot_tell_now_is_passed_over_but_is_no_refusal() -> None:
