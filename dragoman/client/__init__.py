@@ -26,6 +26,7 @@ from dragoman.client.login import (
     Need,
     Secret,
 )
+from dragoman.client.network import Network
 from dragoman.client.outcome import AuthRequired, InputRequired, TaskFailed, TaskUnfinished
 from dragoman.client.signatures import CardNotVerified, CardSignatures
 from dragoman.client.task import TaskHandle
@@ -64,6 +65,7 @@ __all__ = [
     "LoginFailed",
     "LoginRequired",
     "Need",
+    "Network",
     "NoUsableInterface",
     "OAuth",
     "ReceiverOptions",
