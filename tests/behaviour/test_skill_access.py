@@ -91,7 +91,7 @@ async def test_a_direct_answer_asks_for_all_schemes_of_an_alternative(serve: Ser
     ):
         with refused(reason) as caught:
             await wire.call("SendMessage", asked, headers=lacking)
-        assert caught.value.reply.headers["www-authenticate"].startswith(told)
+        assert told in caught.value.reply.headers["www-authenticate"]
     assert heard == []
     answered = await wire.call("SendMessage", asked, headers=PAYER | teller)
     assert answered["message"]["parts"] == [{"text": "quote me"}]
