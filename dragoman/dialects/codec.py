@@ -25,13 +25,18 @@ __all__ = ["Codec", "parse_json"]
 W = TypeVar("W", bound=msgspec.Struct)
 T = TypeVar("T")
 
+AROUND = 10
+"""How much deeper a reply may be nested: what a request has brought stands there in a message of a history of a task of
+a list, and whatever was taken can be read again.
+"""
+
 _SNAKE = re.compile(rb"_[a-z]")
 _NOT_PLAIN = (Irregular, msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
-def parse_json(body: bytes | msgspec.Raw) -> Any:
-    """The JSON value, however it is spelled.
+def parse_json(body: bytes | msgspec.Raw, most: int = MAX_DEPTH) -> Any:
+    """The JSON value, however it is spelled, nested `most` levels deep at most.
 
     Raises:
         ParseError: it is not JSON in UTF-8.
@@ -40,18 +45,18 @@ def parse_json(body: bytes | msgspec.Raw) -> Any:
     try:
         value = _any_decoder.decode(body)
     except RecursionError:
-        raise _too_deep() from None
+        raise _too_deep(most) from None
     except msgspec.ValidationError as error:
         raise InvalidParamsError(f"Invalid parameters: {error}") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise ParseError(f"Invalid JSON payload: {error}") from None
-    if nested_too_deeply(value):
-        raise _too_deep()
+    if nested_too_deeply(value, most):
+        raise _too_deep(most)
     return value
 
 
-def _too_deep() -> A2AError:
-    return InvalidParamsError(f"Invalid parameters: nested deeper than {MAX_DEPTH} levels")
+def _too_deep(most: int) -> A2AError:
+    return InvalidParamsError(f"Invalid parameters: nested deeper than {most} levels")
 
 
 class Codec(Generic[W, T]):
@@ -78,6 +83,7 @@ class Codec(Generic[W, T]):
         self.write = write
         self._read = read
         self._strict = strict
+        self._most = MAX_DEPTH if strict else MAX_DEPTH + AROUND
         self._rules = dict(rules or {})
         self._shape = shape
         self._aliased = aliased
@@ -113,7 +119,7 @@ class Codec(Generic[W, T]):
             ReplyMalformed: any of this, in a reply.
         """
         raw = bytes(body)
-        plain = self._plain and (raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH or not self._deep(raw))
+        plain = self._plain and (raw.count(b"{") + raw.count(b"[") <= self._most or not self._deep(raw))
         if (
             plain
             and not (_SNAKE.search(raw) and self._other_names.search(raw))
@@ -125,16 +131,15 @@ class Codec(Generic[W, T]):
                 pass
         return self._decode_liberally(raw)
 
-    @staticmethod
-    def _deep(raw: bytes) -> bool:
+    def _deep(self, raw: bytes) -> bool:
         try:
-            return nested_too_deeply(_any_decoder.decode(raw))
+            return nested_too_deeply(_any_decoder.decode(raw), self._most)
         except _NOT_PLAIN:
             return True
 
     def _decode_liberally(self, raw: bytes) -> T:
         try:
-            return self.convert(parse_json(raw))
+            return self.convert(parse_json(raw, self._most))
         except A2AError as error:
             if self._strict:
                 raise

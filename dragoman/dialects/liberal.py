@@ -202,10 +202,10 @@ def member_names(reader: Reader) -> Iterator[str]:
         yield from member_names(reader.item)
 
 
-def nested_too_deeply(value: Any) -> bool:
-    """Whether objects and arrays are nested deeper than `MAX_DEPTH`."""
+def nested_too_deeply(value: Any, most: int = MAX_DEPTH) -> bool:
+    """Whether objects and arrays are nested deeper than this."""
     level: list[Any] = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(most + 1):
         level = [item for holder in level for item in _items(holder)]
         if not level:
             return False

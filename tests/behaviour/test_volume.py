@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, CallLimits, TaskContext
-from dragoman.types import Artifact, Part
+from dragoman import Agent, CallLimits, TaskContext, connect
+from dragoman.testing.bridge import AsgiTransport
+from dragoman.types import Artifact, Message, Part, Role, Task
+from dragoman.types.requests import GetTaskRequest, SendMessageRequest
 from tests.behaviour.addresses import Called, named
 from tests.behaviour.agents import echo, gated, obedient
 from tests.behaviour.cells import FINAL_JSON, NO_REFERENCES, NO_TENANTS, OVER_HTTP, only, without
@@ -233,3 +235,21 @@ async def test_what_is_repeated_after_an_answer_does_not_count_twice(called: Cal
         task = await wire.send(message(taskId=task["id"]))
         assert task["status"]["state"] == f"TASK_STATE_{expected}"
     assert len(task["artifacts"]) == (3 if state == "COMPLETED" else 2)
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_whatever_is_taken_can_be_read_again_by_our_client(binding: str, version: str) -> None:
+    nested: Any = "x"
+    for _ in range(98):
+        nested = {"n": nested}
+    async with (
+        AsgiTransport(echo().asgi()) as http,
+        connect("http://agent.example", http=http, bindings=[binding], versions=[version]) as client,
+    ):
+        sent = Message(message_id="m", role=Role.USER, parts=(Part(text="x"),), metadata=nested)
+        task = await client.send_message(SendMessageRequest(message=sent))
+        assert isinstance(task, Task)
+        assert (await client.get_task(GetTaskRequest(id=task.id))).history[0].metadata == nested
+        if version == "1.0":
+            assert (await client.list_tasks()).tasks[0].history[0].metadata == nested
