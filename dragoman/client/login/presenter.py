@@ -116,7 +116,9 @@ class Presenter:
 
 def _refused(secrets: tuple[tuple[Need, Secret], ...], challenges: tuple[str, ...]) -> list[tuple[Need, Secret]]:
     """Those of the secrets that the challenges are about; all, where that cannot be told."""
-    named = {challenge.partition(" ")[0].lower() for challenge in challenges}
+    # An agent that asks for two secrets tells nobody which was right, but of a token it says so (RFC 6750 section 3.1).
+    spoilt = [challenge for challenge in challenges if 'error="invalid_token"' in challenge]
+    named = {challenge.partition(" ")[0].lower() for challenge in spoilt or challenges}
     return [(need, secret) for need, secret in secrets if _challenge(need) in named] or list(secrets)
 
 

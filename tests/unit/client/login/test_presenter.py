@@ -108,7 +108,16 @@ async def test_a_refusal_in_the_words_of_the_binding_counts_as_one(agent: Script
     assert needs[0].card == f"{agent.url}/.well-known/agent-card.json"
 
 
-@pytest.mark.parametrize(("challenge", "asked"), [("ApiKey", ["key"]), ("Bearer", ["token"]), ("", ["token", "key"])])
+@pytest.mark.parametrize(
+    ("challenge", "asked"),
+    [
+        ("ApiKey", ["key"]),
+        ("Bearer", ["token"]),
+        ("", ["token", "key"]),
+        ('ApiKey in="header", name="X-Key", Bearer error="invalid_token"', ["token"]),
+        ('ApiKey in="header", name="X-Key", Bearer scope="read"', ["token", "key"]),
+    ],
+)
 async def test_only_what_was_refused_is_asked_for_again(agent: Script, challenge: str, asked: list[str]) -> None:
     asking(agent, {"token": [], "key": []})
     agent.answers["GetTask"] = [plain(b"", 401, www_authenticate=challenge), DONE]
