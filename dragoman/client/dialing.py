@@ -183,7 +183,8 @@ class Dialer:
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.enable_http_proxy", 0),
         ]
-        place = endpoint.address
+        # A host may be called as a scheme of gRPC's own is, such as `unix`.
+        place = f"dns:///{endpoint.address}"
         if self._guard is not None:
             place = await self._admitted(self._guard, endpoint)
             options.append(("grpc.default_authority", endpoint.address))

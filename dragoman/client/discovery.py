@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.client.signatures import CardDocument
 from dragoman.client.transport import PATIENCE, HttpResponse, HttpTransport, following, read
+from dragoman.client.words import shown
 from dragoman.dialects.card import decode_card
 from dragoman.errors import ConfigurationError, DragomanError, ReplyMalformed, TransportError
 from dragoman.types.card import AgentCard, AgentInterface
@@ -35,6 +36,8 @@ GRPC = "GRPC"
 PREFERRED = "1.0"
 """The version that is used if there is a choice."""
 MAX_CARD = 4 * 1024 * 1024
+MOST_INTERFACES = 32
+"""Of one card that are tried: with each that does not answer a call takes longer."""
 OK = 200
 NOT_MODIFIED = 304
 # Answers after which no other place is asked: who is asking is in doubt, or (from 500 on) the agent is in trouble.
@@ -93,7 +96,8 @@ def candidates(
     bindings: Sequence[str] | None = None,
     custom: Collection[str] = (),
 ) -> tuple[AgentInterface, ...]:
-    """The interfaces to try: those spoken, of 1.0 first, else in the card's order (specification section 8.3.2).
+    """The interfaces to try, at most 32: those spoken, of 1.0 first, else in the card's order (specification section
+    8.3.2).
 
     Args:
         card: what the agent offers.
@@ -121,7 +125,7 @@ def candidates(
         wished = order.index(interface.protocol_binding) if order else 0
         return wished, interface.protocol_binding not in custom and minor(interface.protocol_version) != PREFERRED
 
-    return tuple(sorted(found, key=rank))
+    return tuple(sorted(found, key=rank)[:MOST_INTERFACES])
 
 
 def at_hand(interfaces: Sequence[AgentInterface], custom: Collection[str] = ()) -> Sequence[AgentInterface]:
@@ -135,6 +139,8 @@ def secure(card: AgentCard, interface: AgentInterface, reference: object = None)
     """Whether an interface whose URL has no scheme is under TLS: if the card's other interfaces are, else if the place
     of the card is, as far as `reference` names one, else unless it is on this machine.
     """
+    if "://" in interface.url:
+        return True  # it says itself what it is, and nobody looks at this
     known = {urlsplit(one.url).scheme for one in card.supported_interfaces} & {"http", "https"}
     if not known and isinstance(reference, str):
         place = locate(reference)
@@ -147,7 +153,8 @@ def _unusable(card: AgentCard, versions: Sequence[str] | None, bindings: Sequenc
     wishes = [f"in version {' or '.join(versions)}"] if versions is not None else []
     wishes += [f"over {' or '.join(bindings)}"] if bindings is not None else []
     return (
-        f"No interface of {card.name!r} can be used {' '.join(wishes)}".rstrip() + f"; it offers: {offered or 'none'}"
+        f"No interface of {shown(card.name)!r} can be used {' '.join(wishes)}".rstrip()
+        + f"; it offers: {shown(offered) or 'none'}"
     )
 
 

@@ -8,11 +8,16 @@ import msgspec
 from dragoman.client.login.need import Need
 from dragoman.client.login.origins import origin_of
 from dragoman.client.login.placing import has_place
+from dragoman.client.words import shown
 from dragoman.types.card import AgentCard, MutualTlsSecurityScheme, SecurityRequirement
 
 __all__ = ["Alternatives", "Place", "asked_of_all", "offered"]
 
 _WELL_KNOWN = "/.well-known/"
+MOST_ALTERNATIVES = 64
+"""That are looked at: for each somebody may have to be asked."""
+MOST_INTERFACES = 64
+"""Among which an agent is looked for that has no well-known place."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -32,7 +37,7 @@ class Alternatives(msgspec.Struct, frozen=True):
     needs: tuple[tuple[Need, ...], ...]
     """Each alternative; those that need nothing at the end, since who has credentials wants to be known."""
     told: str
-    """In words."""
+    """In words, not many."""
     names: tuple[str, ...]
     """Of all schemes that are asked for."""
 
@@ -62,19 +67,31 @@ def offered(card: AgentCard, place: Place) -> Alternatives:
 
 
 def _alternatives(card: AgentCard, requirements: Sequence[SecurityRequirement], place: Place) -> Alternatives:
-    found = [needs for each in requirements if (needs := _needs(card, each, place)) is not None]
-    told = ", or ".join(" and ".join(each) for each in requirements if each)
-    names = tuple(dict.fromkeys(name for each in requirements for name in each))
+    few = _few(requirements)
+    agent = _agent(card, place)
+    found = [needs for each in few if (needs := _needs(card, each, place, agent)) is not None]
+    told = shown(", or ".join(" and ".join(each) for each in few if each))
+    names = tuple(dict.fromkeys(name for each in few for name in each))
     return Alternatives(tuple(sorted(found, key=lambda needs: not needs)), told, names)
 
 
-def _needs(card: AgentCard, requirement: SecurityRequirement, place: Place) -> tuple[Need, ...] | None:
+def _few(requirements: Sequence[SecurityRequirement]) -> list[SecurityRequirement]:
+    """The first of those that differ."""
+    few: list[SecurityRequirement] = []
+    for each in requirements:
+        if each not in few:
+            few.append(each)
+            if len(few) == MOST_ALTERNATIVES:
+                break
+    return few
+
+
+def _needs(card: AgentCard, requirement: SecurityRequirement, place: Place, agent: str) -> tuple[Need, ...] | None:
     """What one alternative needs besides the certificate; None if nobody can meet it."""
     schemes = {name: card.security_schemes.get(name) for name in requirement}
     secret = [name for name, scheme in schemes.items() if not isinstance(scheme, MutualTlsSecurityScheme)]
     if None in schemes.values() or (len(secret) < len(schemes) and not place.certificate):
         return None
-    agent = _agent(card, place)
     return tuple(
         Need(
             name=name,
@@ -93,6 +110,7 @@ def _needs(card: AgentCard, requirement: SecurityRequirement, place: Place) -> t
 def _agent(card: AgentCard, place: Place) -> str:
     if place.card is not None and _WELL_KNOWN in place.card and origin_of(place.card) == place.origin:
         return place.card.partition(_WELL_KNOWN)[0]
-    here = (one.url for one in card.supported_interfaces if origin_of(one.url) == place.origin)
+    few = card.supported_interfaces[:MOST_INTERFACES]
+    here = (one.url for one in few if origin_of(one.url) == place.origin)
     url = next(here, place.origin)
     return urlsplit(url)._replace(query="", fragment="").geturl() if "://" in url else place.origin

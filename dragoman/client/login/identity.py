@@ -100,4 +100,5 @@ class Identity:
         return origin_of(interface.url, secure=self._secure(card, interface))
 
     def _all(self, card: AgentCard) -> list[str | None]:
-        return [self._origin(card, one) for one in card.supported_interfaces]
+        """Of the card's interfaces, where these say where the agent is at home."""
+        return [self._origin(card, one) for one in card.supported_interfaces] if self._origins.nowhere else []

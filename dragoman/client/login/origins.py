@@ -78,6 +78,11 @@ class Origins:
         self._named = frozenset(map(_named, named))
         self._card = card
 
+    @property
+    def nowhere(self) -> bool:
+        """Whether the card comes from a file or a value, so that its interfaces count."""
+        return self._card is None
+
     def are_of(self, origin: str | None, interfaces: Sequence[str | None]) -> bool:
         """Whether the origin is one of these, for an agent whose interfaces have those origins."""
         if origin is None:

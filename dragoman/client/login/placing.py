@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from dragoman.client.login.need import LoginError, Need, Secret
+from dragoman.client.words import shown
 from dragoman.types.card import APIKeySecurityScheme, HTTPAuthSecurityScheme, SecurityScheme
 
 __all__ = ["NOTHING", "Carried", "has_place", "place"]
@@ -74,7 +75,9 @@ def place(secrets: Iterable[tuple[Need, Secret]], headers: Mapping[str, str]) ->
 
 def _put(placed: dict[str, str], name: str, value: str, need: Need) -> None:
     if name in placed or name in _RESERVED or name == "cookie":
-        raise LoginError(f"The scheme {need.name!r} has no place of its own: the header {name!r} is not free for it")
+        raise LoginError(
+            f"The scheme {shown(need.name)!r} has no place of its own: the header {shown(name)!r} is not free for it"
+        )
     placed[name] = _checked(_VISIBLE, value, need)
 
 
@@ -92,5 +95,5 @@ def _authorization(need: Need, value: str) -> str:
 def _checked(form: re.Pattern[str], text: str, need: Need) -> str:
     """The text, whose message does not repeat it: it may be secret."""
     if form.fullmatch(text) is None:
-        raise LoginError(f"The scheme {need.name!r}, or the secret for it, has characters that cannot be sent")
+        raise LoginError(f"The scheme {shown(need.name)!r}, or the secret for it, has characters that cannot be sent")
     return text

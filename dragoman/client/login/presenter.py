@@ -8,6 +8,7 @@ from dragoman.client.login.asking import Alternatives
 from dragoman.client.login.need import CredentialsMissing, CredentialsWithheld, Need, Secret
 from dragoman.client.login.placing import NOTHING, Carried, has_place, place
 from dragoman.client.login.wallet import Wallet
+from dragoman.client.words import shown
 from dragoman.errors import UnauthenticatedError
 from dragoman.types.card import APIKeySecurityScheme, HTTPAuthSecurityScheme
 
@@ -110,7 +111,7 @@ class Presenter:
             for need in alternative
             if not has_place(need.scheme, query=self._query)
         ]
-        why = f" (the key of {homeless[0]!r} belongs in the query, which gRPC does not have)" if homeless else ""
+        why = f" (the key of {shown(homeless[0])!r} belongs in the query, which gRPC does not have)" if homeless else ""
         return f"The agent asks for credentials: {wanted.told}; auth= has none that are enough{why}"
 
 
