@@ -35,6 +35,11 @@ class Account:
         if self._audit.wants("allowed"):
             self._keep("allowed", context, peer, call, task_id=_task_of(call.request, result))
 
+    def entered(self, context: CallContext, peer: Peer) -> None:
+        """Somebody was let in by a binding from outside, whose calls are not known here."""
+        if self._audit.wants("allowed"):
+            self._keep("allowed", context, peer, None, task_id="")
+
     def failed(self, error: A2AError, context: CallContext, peer: Peer, call: Call | None = None) -> None:
         """The caller got an error: it was refused if that is what the error means, else it was let in, in vain."""
         reason = _reason(error)

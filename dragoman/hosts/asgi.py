@@ -58,7 +58,6 @@ class Application:
         gate: Gate,
         account: Account,
     ) -> None:
-        self._gate = gate
         self._calls = Calls(
             service,
             negotiator,
@@ -107,7 +106,7 @@ class Application:
             headers = fields_by_name(scope["headers"])
             query = scope["query_string"].decode("latin-1")
             scope["credentials"] = credentials = Credentials(headers, query, self._caller(scope, headers))
-            scope["principal"] = await self._gate.enter(credentials)
+            scope["principal"] = await self._calls.enter(binding.uri, credentials)
             scope["base"] = base_url(scope, headers, self._proxies)
         except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
             await turn_away(scope, self._calls.public(error), send)

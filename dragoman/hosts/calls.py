@@ -27,7 +27,7 @@ from dragoman.hosts.cards import CallerCards
 from dragoman.hosts.gate import Gate
 from dragoman.operations import GET_EXTENDED_AGENT_CARD
 from dragoman.ports.auth import Credentials, Peer
-from dragoman.ports.call import CallContext
+from dragoman.ports.call import CallContext, Principal
 
 __all__ = ["Calls", "Stream", "fields_of"]
 
@@ -82,7 +82,7 @@ class Calls:
 
     async def answer(self, request: HttpRequest, peer: Peer, about: Mapping[str, Any]) -> HttpReply | Stream:
         """The whole answer, be it a result or an error, or the stream that is the answer. Raises nothing."""
-        _correlate(request)
+        _correlate(request.headers)
         try:
             credentials = Credentials(request.headers, request.query, peer)
             principal = await self._gate.enter(credentials)
@@ -141,9 +141,25 @@ class Calls:
             raise
         return Stream(dialect, call, feed, named, leave)
 
+    async def enter(self, binding: str, credentials: Credentials) -> Principal:
+        """Who comes by this binding from outside; what is called then is between the binding and the service.
+
+        Raises:
+            A2AError: whoever it is may not.
+        """
+        _correlate(credentials.headers)
+        try:
+            principal = await self._gate.enter(credentials)
+        except Exception as error:
+            public = self.public(error)
+            self._account.failed(public, CallContext(dialect=binding), credentials.peer)
+            raise public from error
+        self._account.entered(CallContext(principal=principal, dialect=binding), credentials.peer)
+        return principal
+
     def refuse(self, request: HttpRequest, error: A2AError, peer: Peer) -> HttpReply:
         """The answer to a request that is refused before it is asked who calls."""
-        _correlate(request)
+        _correlate(request.headers)
         return self._refusal(request, error, peer)
 
     def _refusal(self, request: HttpRequest, error: A2AError, peer: Peer) -> HttpReply:
@@ -165,8 +181,8 @@ class Calls:
         return InternalError(details={"requestId": request_id} if request_id else None)
 
 
-def _correlate(request: HttpRequest) -> None:
-    correlate(request.headers.get("traceparent", ""), request.headers.get(REQUEST_ID, ""))
+def _correlate(headers: Mapping[str, str]) -> None:
+    correlate(headers.get("traceparent", ""), headers.get(REQUEST_ID, ""))
 
 
 def fields_of(error: A2AError) -> dict[str, str]:

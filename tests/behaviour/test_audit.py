@@ -8,12 +8,13 @@ import pytest
 
 from dragoman import Agent, AuditLog, TaskContext
 from dragoman.auth import ApiKey
+from dragoman.dialects.base import HttpRequest
 from tests.behaviour.agents import echo, obedient
 from tests.behaviour.callers import KEYS, SECRETS, keyed
 from tests.behaviour.cells import NO_LISTS, Cell
 from tests.behaviour.configs import PUSH
 from tests.behaviour.manifest import requirement
-from tests.behaviour.wire import Serve, message, refused
+from tests.behaviour.wire import Serve, Start, message, refused
 
 ALICE, BOB = keyed("alice"), keyed("bob")
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
@@ -117,6 +118,35 @@ async def test_a_stream_is_told_once_with_its_task(serve: Serve) -> None:
         "allowed",
         True,
     )
+
+
+class _Plain:
+    """A binding from outside."""
+
+    uri = "https://bindings.example/plain"
+    version = "1.0"
+
+    def url(self, base: str) -> str:
+        return f"{base}/plain"
+
+    def takes(self, scope: Any, path: str) -> bool:
+        return bool(path == "/plain" and scope["type"] == "http")
+
+    async def __call__(self, scope: Any, receive: Any, send: Any, service: Any) -> None:  # noqa: ARG002 -- the port's
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+
+@requirement("R-13.4-11")
+async def test_who_comes_by_a_binding_from_outside_is_told_too(started: Start) -> None:
+    told: Told = []
+    bridge = await started(audited(told, bindings=[_Plain()]).asgi())
+    for headers, status in (({"x-api-key": "made-up"}, 401), (ALICE, 204)):
+        assert (await bridge.send(HttpRequest("GET", "/plain", headers=headers | TRACE))).status == status
+    refusal, entry = told
+    assert (refusal["outcome"], refusal["reason"], refusal["dialect"]) == ("refused", "UNAUTHENTICATED", _Plain.uri)
+    assert (entry["outcome"], entry["scheme"], entry["dialect"]) == ("allowed", "apiKey", _Plain.uri)
+    assert refusal["requestId"] == entry["requestId"] == TRACE_ID
 
 
 async def test_what_the_owner_does_is_told_too(serve: Serve) -> None:
