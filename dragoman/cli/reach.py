@@ -210,7 +210,7 @@ async def _armed(card: AgentCard, interface: AgentInterface, invocation: Invocat
     for name in attachment.secrets:
         invocation.out.debug(f"credential sent by the scheme {name}")
     carries = bool(attachment.secrets or settings.service_parameters) or kept
-    if attachment.secrets or {name.lower() for name, _ in settings.service_parameters} - HARMLESS:
+    if kept or attachment.secrets or {name.lower() for name, _ in settings.service_parameters} - HARMLESS:
         _stays_home(card, interface, invocation)
     _warn_of_exposure(interface, invocation, carries=carries)
     if attachment.missing and not settings.service_parameters and not kept:
@@ -233,7 +233,8 @@ async def _completed(card: AgentCard, attachment: Attachment, invocation: Invoca
 
 
 def _stays_home(card: AgentCard, interface: AgentInterface, invocation: Invocation) -> None:
-    """Checks that what was given goes to the agent that was named, or where the user allows it.
+    """Checks that what was given or kept goes to the agent that was named, or where the user allows it. A card that
+    leads elsewhere chooses what is called there, even if there is a login.
 
     Raises:
         click.UsageError: what the user allows is no origin.

@@ -236,6 +236,24 @@ async def test_nobody_logs_in_to_where_the_card_leads_away(
         assert provider.asked("/token")[0]["resource"] == f"{other.base}/rpc"
 
 
+async def test_the_card_of_another_leads_no_login_to_its_agent_unless_the_user_says_so(
+    agent: ScriptedAgent, program: Program, provider: Scripted
+) -> None:
+    """Else whoever has a card could choose what is called there in the name of the user."""
+    asks(agent, "clientCredentials", tokenUrl=f"{provider.base}/token")
+    await logged_in(program)
+    async with serving() as other:
+        other.card_extra = agent.card_extra
+        other.url = agent.url  # type: ignore[method-assign]
+        ran = await program.run("send", "hi", "-a", other.base)
+        assert ran.code == 4
+        assert "--credential-origin" in ran.err
+        assert agent.calls() == []
+        ran = await program.run("send", "hi", "-a", other.base, "--credential-origin", agent.base)
+        assert ran.code == 0, ran.err
+    assert bearers(agent) == {f"Bearer {ACCESS}"}
+
+
 async def test_only_public_providers_are_asked_where_that_is_wished(program: Program, provider: Scripted) -> None:
     async with serving() as other:
         asks(other, "clientCredentials", tokenUrl=f"{provider.base}/token")
