@@ -133,6 +133,8 @@ async def test_so_many_are_fetched_at_once_and_further_ones_wait() -> None:
         nonlocal ended
         await receiver.read(reader)
         seen.append(receiver.connections - ended)
+        if len(seen) == 2:
+            gate.set()
         await gate.wait()
         ended += 1
         writer.write(PICTURE)
@@ -144,8 +146,6 @@ async def test_so_many_are_fetched_at_once_and_further_ones_wait() -> None:
 
     async with asyncio.timeout(20), _fetching(counted, at_once=2) as (files, receiver):
         fetches = [asyncio.ensure_future(files.fetch(Part(url=receiver.url()))) for _ in range(6)]
-        await receiver.asked.wait()
-        gate.set()
         assert await asyncio.gather(*fetches) == [b"png"] * 6
         await over.wait()
     assert max(seen) == 2
