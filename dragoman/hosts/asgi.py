@@ -12,6 +12,7 @@ from dragoman.engine.service import Service
 from dragoman.errors import A2AError
 from dragoman.hosts.account import Account
 from dragoman.hosts.binding import Binding, Receive, Scope, Send, turn_away
+from dragoman.hosts.bodies import Bodies
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.cards import CardPublisher
 from dragoman.hosts.fields import fields_by_name, reply_fields
@@ -67,7 +68,8 @@ class Application:
             account=account,
             base=lambda about, headers: base_url(about, headers, proxies),
         )
-        self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes, self._caller)
+        self._bodies = bodies = Bodies(max_body_bytes, self._caller)
+        self._grpc = GrpcHost(self._calls, GrpcServices(service, grpc_services), max_body_bytes, self._caller, bodies)
         self._cards = cards
         self._keys = keys
         self._probes = Probes(service, first)
@@ -131,7 +133,7 @@ class Application:
         query = scope["query_string"].decode("latin-1")
         seconds = self._calls.service.limits.body_timeout
         try:
-            body = await read_body(scope, headers, receive, self._max_body_bytes, seconds)
+            body = await read_body(scope, headers, receive, self._max_body_bytes, seconds, bodies=self._bodies)
         except A2AError as error:
             request = HttpRequest(scope["method"], path, query, headers)
             reply = self._calls.refuse(request, error, self._caller(scope, headers))
@@ -167,7 +169,7 @@ class Application:
         await write_stream(answer, public=self._calls.public, stall=stall, receive=receive, send=send)
         return None
 
-    def _caller(self, scope: Scope, headers: Mapping[str, str]) -> Peer:
+    def _caller(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> Peer:
         return caller_behind(peer_of(scope), headers, self._proxies)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:

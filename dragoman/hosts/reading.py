@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from dragoman.errors import InvalidRequestError, RequestTooLargeError
 from dragoman.hosts.binding import Receive
+from dragoman.hosts.bodies import Bodies, Held
 from dragoman.hosts.timing import within
 
 __all__ = ["BODILESS", "Disconnected", "read_body", "request_path"]
@@ -35,12 +36,19 @@ def request_path(scope: Mapping[str, Any]) -> str:
 
 
 async def read_body(
-    scope: Mapping[str, Any], headers: Mapping[str, str], receive: Receive, limit: int, seconds: float
+    scope: Mapping[str, Any],
+    headers: Mapping[str, str],
+    receive: Receive,
+    limit: int,
+    seconds: float,
+    *,
+    bodies: Bodies,
 ) -> bytes:
-    """The whole body.
+    """The whole body, which `bodies` counts while it comes.
 
     Raises:
         RequestTooLargeError: it is, or says it is, longer than `limit` bytes.
+        LimitExceededError: there is no room for it now.
         InvalidRequestError: it did not come within `seconds`.
         Disconnected: the caller left.
     """
@@ -50,29 +58,43 @@ async def read_body(
     if stated.isdecimal() and (len(stated) > LONGEST_NUMBER or int(stated) > limit):
         raise _too_large(limit)
     try:
-        return await within(seconds, _chunks(receive, limit))
+        return await within(seconds, _read(scope, headers, receive, limit, bodies))
     except TimeoutError as error:
         raise InvalidRequestError(f"The body did not arrive within {seconds:g} seconds") from error
 
 
-async def _chunks(receive: Receive, limit: int) -> bytes:
+async def _read(
+    scope: Mapping[str, Any], headers: Mapping[str, str], receive: Receive, limit: int, bodies: Bodies
+) -> bytes:
     message = await receive()
     if message["type"] == "http.disconnect":
         raise Disconnected
     body: bytes = message.get("body", b"")
-    if not message.get("more_body", False) and len(body) <= limit:
+    if len(body) > limit:
+        raise _too_large(limit)
+    if not message.get("more_body", False):
         return body
-    chunks, size = [body], len(body)
-    while message.get("more_body", False):
+    held = bodies.begin(scope, headers)
+    try:
+        held.grow(len(body))
+        return await _rest(body, receive, limit, held)
+    finally:
+        held.leave()
+
+
+async def _rest(body: bytes, receive: Receive, limit: int, held: Held) -> bytes:
+    chunks, size, more = [body], len(body), True
+    while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
+        chunk = message.get("body", b"")
+        size += len(chunk)
         if size > limit:
-            break
-    if size > limit:
-        raise _too_large(limit)
+            raise _too_large(limit)
+        held.grow(len(chunk))
+        chunks.append(chunk)
+        more = message.get("more_body", False)
     return b"".join(chunks)
 
 

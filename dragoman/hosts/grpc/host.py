@@ -9,6 +9,7 @@ from dragoman.dialects.base import HttpReply, HttpRequest
 from dragoman.errors import A2AError, RequestTooLargeError, UnavailableError
 from dragoman.hosts.attending import unless_gone, until_gone
 from dragoman.hosts.binding import Receive, Scope, Send
+from dragoman.hosts.bodies import Bodies
 from dragoman.hosts.calls import Calls, Stream
 from dragoman.hosts.grpc.deadline import timeout_of
 from dragoman.hosts.grpc.framing import PREFIX_BYTES, MessageReader, unframe
@@ -37,7 +38,7 @@ class GrpcHost:
     """Answers the requests whose content type is gRPC's, on connections that can send trailers.
 
     A caller's deadline ends the call and nothing else: the task goes on. One message may have `max_bytes`. `caller`
-    says from where a request comes.
+    says from where a request comes, `bodies` how much of them may be on its way.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class GrpcHost:
         services: GrpcServices,
         max_bytes: int,
         caller: Callable[[Scope, Mapping[str, str]], Peer],
+        bodies: Bodies,
     ) -> None:
         self._calls = calls
+        self._bodies = bodies
         self._caller = caller
         self._services = services
         self._max_bytes = max_bytes
@@ -91,7 +94,7 @@ class GrpcHost:
     async def _answer(self, scope: Scope, path: str, headers: dict[str, str], receive: Receive) -> HttpReply | Stream:
         limit, seconds = self._max_bytes, self._calls.service.limits.body_timeout
         try:
-            body = await read_body(scope, headers, receive, limit + PREFIX_BYTES, seconds)
+            body = await read_body(scope, headers, receive, limit + PREFIX_BYTES, seconds, bodies=self._bodies)
             message = unframe(body, headers.get("grpc-encoding", ""), limit)
         except A2AError as error:
             return self._calls.refuse(HttpRequest("POST", path, "", headers), error, self._caller(scope, headers))

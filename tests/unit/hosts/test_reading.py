@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from dragoman.errors import ConfigurationError, InvalidRequestError, RequestTooLargeError
+from dragoman.hosts.bodies import Bodies
 from dragoman.hosts.fields import fields_by_name
 from dragoman.hosts.origin import Proxies, base_url
 from dragoman.hosts.reading import Disconnected, read_body, request_path
-from dragoman.ports.auth import Credentials
+from dragoman.ports.auth import Credentials, Peer
 
 
 class Incoming:
@@ -37,7 +38,11 @@ async def body(
     incoming: Incoming, *, limit: int = 10, stated: str = "", seconds: float = 5, method: str = "POST"
 ) -> bytes:
     headers = {"content-length": stated} if stated else {}
-    return await read_body({"method": method}, headers, incoming, limit, seconds)
+    return await read_body({"method": method}, headers, incoming, limit, seconds, bodies=Bodies(limit, nobody))
+
+
+def nobody(*_: Any) -> Peer:
+    return Peer()
 
 
 async def test_a_body_is_all_its_chunks() -> None:
