@@ -26,6 +26,8 @@ __all__ += ["resolving", "urls"]
 PUBLIC = "127.80.0.1"
 NAME = "hooks.example.com"
 FORBIDDEN = ("127.0.0.1", "127.0.0.2", "127.255.255.254", "::1")
+PORTS = 20
+"""To try, one after the other."""
 LONGEST = 60.0
 AUTHORITY = trustme.CA()
 
@@ -81,12 +83,25 @@ def _own_addresses() -> tuple[str, ...]:
 async def opened(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Field, None]:
     own = _own_addresses()
     async with asyncio.timeout(LONGEST), AsyncExitStack() as stack:
-        place = Field(port=0, own=own)
-        place.port = await stack.enter_async_context(_public(place))
-        for address in (*FORBIDDEN, *own):
-            await stack.enter_async_context(_counted(place, address))
+        place = await _laid_out(stack, own)
         _build_wall(place, monkeypatch)
         yield place
+
+
+async def _laid_out(stack: AsyncExitStack, own: tuple[str, ...]) -> Field:
+    """Receivers at one port of all addresses; at one of them another process may have what is free at the first."""
+    for _ in range(PORTS):
+        async with AsyncExitStack() as attempt:
+            place = Field(port=0, own=own)
+            place.port = await attempt.enter_async_context(_public(place))
+            try:
+                for address in (*FORBIDDEN, *own):
+                    await attempt.enter_async_context(_counted(place, address))
+            except OSError:
+                continue
+            await stack.enter_async_context(attempt.pop_all())
+            return place
+    raise RuntimeError(f"none of {PORTS} ports was free at all addresses")
 
 
 @asynccontextmanager
