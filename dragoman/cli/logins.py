@@ -17,7 +17,7 @@ from dragoman.client.login import CredentialsWithheld, Need
 from dragoman.client.login.asking import Place, asked_of_all
 from dragoman.client.login.oauth import Grant, KeptLogins, LoginFailed, OAuth, ProviderUnreachable, TokenCache, Visit
 from dragoman.client.login.oauth.registration import ClientAuth
-from dragoman.client.login.oauth.tokens import Kept
+from dragoman.client.login.oauth.tokens import Kept, is_below
 from dragoman.client.login.oauth.visit import opened
 from dragoman.client.login.origins import Origins, origin_of
 from dragoman.types.card import AgentCard, OAuth2SecurityScheme, OpenIdConnectSecurityScheme
@@ -160,7 +160,7 @@ async def logout(invocation: Invocation) -> None:
 
 
 async def _of_agent(invocation: Invocation, logins: list[Kept]) -> list[Kept]:
-    """Those to the agent that is named, all if none is."""
+    """Those to the agent that is named, all if none is; to all at its origin, if it has none of its own there."""
     reference = invocation.settings.agent_card
     if not reference:
         return logins
@@ -170,7 +170,9 @@ async def _of_agent(invocation: Invocation, logins: list[Kept]) -> list[Kept]:
     else:
         card = (await document_of(invocation)).card
         origins = {origin_of(one.url, secure=secure(card, one)) for one in card.supported_interfaces}
-    return [kept for kept in logins if kept.key.origin in origins or origin_of(kept.agent) in origins]
+    found = [kept for kept in logins if kept.key.origin in origins or origin_of(kept.agent) in origins]
+    named = place[0].partition("/.well-known/")[0] if isinstance(place, tuple) else ""
+    return [kept for kept in found if named and is_below(kept.agent, named)] or found
 
 
 def _show(invocation: Invocation, logins: list[Kept], cache: TokenCache) -> None:

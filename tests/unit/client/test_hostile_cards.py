@@ -44,7 +44,12 @@ async def test_no_interface_leads_to_a_socket_of_the_file_system(
     called: list[object] = []
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(name)
-    server = await asyncio.start_unix_server(lambda _, writer: (called.append(1), writer.close())[1], sock=listening)
+
+    def taken(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        called.append(name)
+        writer.close()
+
+    server = await asyncio.start_unix_server(taken, sock=listening)
     agent.offer(supportedInterfaces=[interface(f"grpc://{host}:4711", "GRPC")])
     with pytest.raises(ConnectFailed):
         await get(agent, connect_timeout=1.0)

@@ -1,11 +1,14 @@
 """The page on this machine to which a browser comes back from the provider (RFC 8252 section 7.3)."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from hmac import compare_digest
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
+
+from dragoman.client.login.oauth.failures import LoginFailed
 
 __all__ = ["Callback", "waiting_for_callback"]
 
@@ -41,6 +44,9 @@ async def waiting_for_callback(state: str, port: int = 0) -> AsyncGenerator[Call
 
     What does not come with this `state`, or for another host (as it does after a name was turned to this machine), is
     answered and changes nothing: any page of any site can send a browser here.
+
+    Raises:
+        LoginFailed: somebody else listens at the port.
     """
     told: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
     slots = asyncio.Semaphore(MOST)
@@ -57,7 +63,11 @@ async def waiting_for_callback(state: str, port: int = 0) -> AsyncGenerator[Call
                     told.set_result(found)
             writer.close()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", port, limit=LONGEST_HEAD)
+    try:
+        server = await asyncio.start_server(connected, "127.0.0.1", port, limit=LONGEST_HEAD)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise LoginFailed(f"Port {port} of 127.0.0.1, where the browser is to come back, is not free: {why}") from None
     authority = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield Callback(f"http://{authority}{PATH}", told)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dragoman.client.login.need import Need, Secret
 from dragoman.client.login.oauth.cache import TokenCache
 from dragoman.client.login.oauth.exchange import refusal
+from dragoman.client.login.oauth.failures import LoginFailed
 from dragoman.client.login.oauth.login import OAuth
 from dragoman.client.login.oauth.registration import Registration
-from dragoman.client.login.oauth.tokens import Kept
+from dragoman.client.login.oauth.tokens import Kept, is_below
 from dragoman.client.login.oauth.web import OK, Network, Web
 
 __all__ = ["KeptLogins"]
@@ -18,7 +19,8 @@ __all__ = ["KeptLogins"]
 class KeptLogins:
     """The logins in the user's files; a `Login` that asks nobody for a new one.
 
-    Each is for the origin and the scheme that it was made for, if its scopes are enough. It is renewed as by `OAuth`,
+    Each is for the origin and the scheme that it was made for, if its scopes are enough; of several the one that was
+    made for this agent, else the latest. It is renewed as by `OAuth`,
     at the place where it was made. Files are looked at when this is made; secrets of clients come from `variables`, by
     default those of the environment.
     """
@@ -53,11 +55,11 @@ class KeptLogins:
             return None
         login = OAuth(
             kept.key.client_id,
-            client_secret=self._secret(kept),
+            client_secret=lambda: self._secret(kept),
             # Not that of the login: a new one would begin at the places that the card names today.
             grant="authorization_code",
             scopes=kept.key.scopes,
-            resource=kept.resource,
+            resource=kept.key.resource,
             cache=self._cache,
             network=self._network,
             tls=self._tls,
@@ -80,7 +82,7 @@ class KeptLogins:
     async def _revoke(self, kept: Kept) -> None:
         if not kept.revocation_url:
             return
-        client = Registration.chosen(kept.key.client_id, self._secret(kept), kept.client_auth, ())
+        client = Registration.chosen(kept.key.client_id, lambda: self._secret(kept), kept.client_auth, ())
         # Whoever made the login knows the place already, wherever it is.
         web = Web(self._network, near=True, tls=self._tls)
         tokens = (("refresh_token", kept.token.refresh), ("access_token", kept.token.access))
@@ -95,11 +97,24 @@ class KeptLogins:
                 raise error
 
     def _secret(self, kept: Kept) -> str | None:
-        return self._variables.get(kept.secret_variable) if kept.secret_variable else None
+        """Asked for where one is needed alone.
+
+        Raises:
+            LoginFailed: it is not where it was.
+        """
+        if not kept.secret_variable:
+            return None
+        secret = self._variables.get(kept.secret_variable)
+        if not secret:
+            raise LoginFailed(f"The secret of the client is needed, and {kept.secret_variable} does not have it")
+        return secret
 
     def _for(self, need: Need) -> Kept | None:
-        for kept in self.kept:
-            key = kept.key
-            if (key.origin, key.scheme) == (need.origin, need.name) and set(need.scopes) <= set(key.scopes):
-                return kept
-        return None
+        """The nearest: of several agents at one origin each has its own, if there is one."""
+        fit = [
+            kept
+            for kept in self.kept
+            if (kept.key.origin, kept.key.scheme) == (need.origin, need.name)
+            and set(need.scopes) <= set(kept.key.scopes)
+        ]
+        return max(fit, key=lambda kept: len(kept.agent) if is_below(need.agent, kept.agent) else 0, default=None)

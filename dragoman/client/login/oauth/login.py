@@ -143,7 +143,7 @@ class OAuth:
         key = self._key(need)
         async with tokens.turn(key):
             kept = tokens.read(key)
-            if kept is not None and self._is_for(kept, need):
+            if kept is not None and self._is_of_issuer(kept):
                 token = await self._current(kept, tokens, refused)
                 if token is not None:
                     return token.secret()
@@ -159,7 +159,7 @@ class OAuth:
         """By the user, who is asked once by all that share this."""
         async with in_turn(lambda: by_thread_lock(self._asking), self._patience):
             kept = tokens.read(self._key(need))
-            if kept is None or not self._is_for(kept, need) or not self._serves(kept, refused):
+            if kept is None or not self._is_of_issuer(kept) or not self._serves(kept, refused):
                 kept = await self.login(need)
             return kept.token.secret()
 
@@ -200,12 +200,18 @@ class OAuth:
 
     def _key(self, need: Need) -> Key:
         scopes = tuple(sorted({*need.scopes, *self._scopes}))
-        return Key(origin=need.origin, scheme=need.name, scopes=scopes, client_id=self._client_id)
+        return Key(
+            origin=need.origin,
+            scheme=need.name,
+            scopes=scopes,
+            client_id=self._client_id,
+            resource=self._resource_of(need),
+        )
 
-    def _is_for(self, kept: Kept, need: Need) -> bool:
-        """Whether the login is for the same agent at its place, and of the issuer that the user names."""
+    def _is_of_issuer(self, kept: Kept) -> bool:
+        """Whether the login is of the issuer that the user names, if any is named."""
         told = self._issuer.rstrip("/")
-        return kept.resource == self._resource_of(need) and (not told or kept.issuer.rstrip("/") == told)
+        return not told or kept.issuer.rstrip("/") == told
 
     def _resource_of(self, need: Need) -> str:
         return need.agent if self._resource is None else self._resource
@@ -271,7 +277,6 @@ class OAuth:
             refresh_url=provider.refresh_endpoint,
             revocation_url=provider.revocation_endpoint,
             issuer=provider.issuer,
-            resource=asked.resource,
             parameters=self._parameters,
             client_auth=client.method,
             secret_variable=self._secret_variable,
@@ -304,7 +309,7 @@ async def _to_its_end(work: Coroutine[Any, Any, Kept]) -> Kept:
 
 
 def _renewal(kept: Kept) -> dict[str, str]:
-    resource = {"resource": kept.resource} if kept.resource else {}
+    resource = {"resource": kept.key.resource} if kept.key.resource else {}
     if kept.token.refresh:
         return {"grant_type": "refresh_token", "refresh_token": kept.token.refresh, **resource}
     scope = {"scope": " ".join(kept.key.scopes)} if kept.key.scopes else {}

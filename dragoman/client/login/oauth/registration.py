@@ -39,8 +39,10 @@ class Registration(msgspec.Struct, frozen=True):
         Raises:
             LoginFailed: the provider takes neither, or the secret that is wished for is not there.
         """
+        if wish == NONE:
+            return cls(client_id)
         told = (secret() if callable(secret) else secret) or ""
-        if wish == NONE or (wish == "auto" and not told):
+        if wish == "auto" and not told:
             return cls(client_id)
         if not told:
             raise LoginFailed("The secret of the client is needed, and there is none")

@@ -6,7 +6,7 @@ import msgspec
 
 from dragoman.client.login.need import Secret
 
-__all__ = ["MARGIN", "Kept", "Key", "Token"]
+__all__ = ["MARGIN", "Kept", "Key", "Token", "is_below"]
 
 MARGIN = 30.0
 """Seconds before its end at which a token counts as expired; half its life if that is shorter."""
@@ -21,6 +21,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     """Its name in the agent's card."""
     scopes: tuple[str, ...] = ()
     client_id: str = ""
+    resource: str = ""
+    """What it was asked for (RFC 8707): several agents may be at one origin."""
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,10 +75,13 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """Where the card says that tokens are renewed, if that is another place."""
     revocation_url: str = ""
     issuer: str = ""
-    resource: str = ""
-    """What the token was asked for (RFC 8707)."""
     client_auth: str = "none"
     parameters: dict[str, str] = {}
     """What the user has added to requests."""
     secret_variable: str = ""
     """The environment variable that has the client's secret, which itself is not kept."""
+
+
+def is_below(place: str, root: str) -> bool:
+    """Whether one URL is the other, or below it."""
+    return f"{place.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
