@@ -129,6 +129,7 @@ def connect(
         certificate=certificate is not None or isinstance(verify, ssl.SSLContext) or http is not None,
         secure=under_tls,
         has_query=has_query,
+        public=network == "public",
     )
     options = ChannelOptions(
         extensions=extending.uris, headers=named, connect_timeout=connect_timeout, idle_timeout=idle_timeout

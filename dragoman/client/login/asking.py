@@ -29,6 +29,8 @@ class Place(msgspec.Struct, frozen=True):
     card: str | None = None
     """URL of the card."""
     certificate: bool = False
+    public: bool = False
+    """As `Need.public`."""
 
 
 class Alternatives(msgspec.Struct, frozen=True):
@@ -101,6 +103,7 @@ def _needs(card: AgentCard, requirement: SecurityRequirement, place: Place, agen
             agent=agent,
             card=place.card,
             alone=len(secret) == 1,
+            public=place.public,
         )
         for name, scheme in schemes.items()
         if scheme is not None and not isinstance(scheme, MutualTlsSecurityScheme)

@@ -27,6 +27,7 @@ class Identity:
         certificate: whether the client has one.
         secure: whether an interface is under TLS that does not say so itself.
         has_query: whether the binding of an interface has one.
+        public: whether public addresses may be called alone.
 
     Raises:
         ConfigurationError: `auth` or `named` is none of what they can be.
@@ -42,6 +43,7 @@ class Identity:
         certificate: bool,
         secure: Callable[[AgentCard, AgentInterface], bool],
         has_query: Callable[[AgentInterface], bool],
+        public: bool = False,
     ) -> None:
         # A place that can be read in several ways is not nowhere: it has an origin that no other is like.
         self._origins = Origins(named, (origin_of(places[0]) or "") if places else None)
@@ -52,6 +54,7 @@ class Identity:
         self._certificate = certificate
         self._secure = secure
         self._has_query = has_query
+        self._public = public
 
     def is_home(self, card: AgentCard, interface: AgentInterface) -> bool:
         """Whether the interface is where the agent is said to be; else it gets nothing that could be secret."""
@@ -82,7 +85,7 @@ class Identity:
             raise CredentialsWithheld(f"{why} (headers: {', '.join(self._secret_headers)})", origin or "")
         if self._wallet is None:
             return None
-        place = Place(origin or "", self._card, self._certificate)
+        place = Place(origin or "", self._card, self._certificate, self._public)
         return Presenter(
             self._wallet,
             asked=asked_of_all(card, place),

@@ -54,6 +54,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     """URL that the card was fetched from; None for a file or a value."""
     alone: bool = True
     """Whether nothing else but a client certificate is asked for together with this."""
+    public: bool = False
+    """Whether the client may call public addresses alone (`network="public"`): nobody else is asked for a secret then,
+    unless the user has named them.
+    """
 
 
 class Secret(msgspec.Struct, frozen=True):

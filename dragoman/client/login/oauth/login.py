@@ -85,7 +85,8 @@ class OAuth:
             redirect_port: of 127.0.0.1, where the browser comes back to (`/callback`); by default any that is free.
             cache: where tokens are kept. By default in the user's files (`TokenCache`), those of client credentials in
                 memory.
-            network: `public` calls no provider at another address.
+            network: `public` calls no provider at another address; a client with `network="public"` none that a card
+                names.
             tls: whom to trust.
             secret_variable: the environment variable that has the secret, for those who use the kept login later.
             now: seconds since 1970.
@@ -251,7 +252,7 @@ class OAuth:
         return msgspec.structs.replace(kept, token=lasting)
 
     async def _obtained(self, need: Need, scheme: OAuthScheme, grant: str) -> Kept:
-        web = self._web(need.origin, self._issuer)
+        web = self._web(need.origin, self._issuer, public=need.public and not self._issuer)
         provider = await provider_of(scheme, web, self._issuer)
         client = Registration.chosen(
             self._client_id, self._secret, self._client_auth, provider.token_endpoint_auth_methods_supported
@@ -289,9 +290,9 @@ class OAuth:
             return await by_device(asked, self._pause, self._now)
         return await by_browser(asked, self._redirect_port)
 
-    def _web(self, origin: str, trusted: str) -> Web:
+    def _web(self, origin: str, trusted: str, *, public: bool = False) -> Web:
         """For the agent at this origin, and a place that the user named or used before."""
-        return Web(self._network, near=_is_here(origin) or _is_here(trusted), tls=self._tls)
+        return Web("public" if public else self._network, near=_is_here(origin) or _is_here(trusted), tls=self._tls)
 
 
 async def _to_its_end(work: Coroutine[Any, Any, Kept]) -> Kept:

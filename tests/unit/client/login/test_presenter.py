@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from dragoman import connect
 from dragoman.client import CredentialsMissing, LoginError, Need, Secret
+from dragoman.client.network import Guard
 from dragoman.errors import TimedOut, UnauthenticatedError
+from dragoman.outbound import Policy
 from dragoman.types import GetTaskRequest
 from tests.unit.client.scripted import Exchange, Script, error, events, message, plain, result, status, task
 
@@ -207,3 +209,22 @@ async def test_a_stream_that_has_begun_is_not_begun_again(agent: Script) -> None
         with pytest.raises(UnauthenticatedError):
             await anext(stream)
     assert agent.names() == ["SendStreamingMessage"]
+
+
+@pytest.mark.parametrize("network", ["any", "public"])
+async def test_who_gives_a_secret_knows_whether_the_public_may_be_called_alone(
+    agent: Script, network: Literal["any", "public"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def everywhere(_: str) -> Guard:
+        return Guard(Policy(insecure=True))
+
+    monkeypatch.setattr("dragoman.client.connecting.guard_of", everywhere)
+    asking(agent, {"token": []})
+    needs: list[Need] = []
+
+    def told(need: Need) -> str:
+        needs.append(need)
+        return "t"
+
+    await sent(agent, auth=told, network=network)
+    assert [need.public for need in needs] == [network == "public"]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from dragoman.client.login.oauth import LoginFailed, OAuth, ProviderUnreachable, Visit
@@ -205,3 +206,15 @@ async def test_a_card_that_names_no_page_for_users_cannot_ask_them(provider: Scr
     assert "authorization endpoint" in await refusal(login, need_of(flow(f"{provider.base}/token")))
     bad = AuthorizationCodeOAuthFlow(authorization_url="javascript:x", token_url=f"{provider.base}/token", scopes={})
     assert "authorization endpoint" in await refusal(OAuth("app", interactive=True), need_of(bad))
+
+
+async def test_a_client_that_calls_the_public_alone_asks_no_other_provider_unless_its_user_names_it(
+    provider: Scripted,
+) -> None:
+    provider.says(OAUTH, (200, provider.metadata()))
+    provider.says("/token", (200, TOKEN))
+    need = msgspec.structs.replace(need_of(flow(f"{provider.base}/token")), public=True)
+    assert "may not be called" in await refusal(service(), need)
+    assert provider.forms == []
+    secret = await service(issuer=provider.base).credentials(need)
+    assert secret is not None
