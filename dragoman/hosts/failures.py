@@ -25,8 +25,9 @@ class Failures:
     themselves, so that nobody is shut out by guesses from elsewhere; and what was right before is always looked at. Who
     brings nothing by which one could be known has not failed. This machine is no address: there names alone count.
 
-    Passwords take long to look at. As long as it is not known whether they are wrong, those of one address count as if
-    they were: who sends all guesses at once has no more of them.
+    To look at passwords takes long, and at tokens about which an issuer is asked. As long as it is not known whether
+    they are wrong, those of one address count as if they were: who sends all guesses at once has no more of them. Of
+    what are no passwords that is so only where others were wrong lately.
 
     `schemes` say where credentials stand; what else a request brings makes no difference. They are kept as a hash,
     under a key of the process.
@@ -51,7 +52,7 @@ class Failures:
         """Networks that bring again what was wrong: whose `_claims` may be used up."""
         self._right: dict[int, None] = {}
         self._trying: dict[str, int] = {}
-        """Passwords that are being looked at, by network."""
+        """What is being looked at, by network."""
 
     def wait(self, credentials: Credentials) -> float:
         """The seconds until these credentials are looked at; 0 for now."""
@@ -68,14 +69,18 @@ class Failures:
         return max(by_itself, by_name, self._networks.wait(network, trying))
 
     def begin(self, credentials: Credentials) -> str:
-        """These are being looked at, which takes long if it is a password from somewhere: then it gives what `end` is
-        to be told; else nothing.
+        """These are being looked at, which may take long. Of passwords, and where others were wrong lately, it gives
+        what `end` is to be told; else nothing.
         """
         told = credentials.headers.get("authorization")
-        if not told or told.lstrip()[:5].lower() != "basic":
+        is_password = told is not None and told.lstrip()[:5].lower() == "basic"
+        if not is_password and not self._any:
             return ""
         network = network_of(credentials.peer.address)
-        if not network or self._mark(credentials) in self._right:
+        if not network or not (is_password or self._doubtful(network)):
+            return ""
+        mark = self._mark(credentials)
+        if not mark or mark in self._right:
             return ""
         self._trying[network] = self._trying.get(network, 0) + 1
         return network

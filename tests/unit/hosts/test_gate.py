@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
-from dragoman.auth import ApiKey, Basic, Credentials, basic
+from dragoman.auth import ApiKey, Basic, Credentials, OwnScheme, basic
 from dragoman.errors import A2AError, LimitExceededError, UnauthenticatedError
 from dragoman.hosts.admission import Admission
 from dragoman.hosts.gate import Gate
 from dragoman.ports.auth import Peer
 from dragoman.ports.limits import CallLimits
+from dragoman.types.card import HTTPAuthSecurityScheme
 from tests.behaviour.callers import KEYS, PASSWORDS
 from tests.behaviour.callers import basic as coded
 from tests.behaviour.manifest import requirement
@@ -51,6 +52,70 @@ async def test_who_guesses_passwords_all_at_once_has_no_more_guesses_and_does_no
     kinds = [type(each.result()) for each in guesses]
     assert kinds == [UnauthenticatedError] * 10 + [LimitExceededError] * 190
     assert len(hashed) == 11
+
+
+async def test_who_was_wrong_lately_cannot_have_any_number_of_tokens_looked_at_together() -> None:
+    asked: list[str] = []
+    answered = asyncio.Event()
+
+    async def knows(credentials: Credentials) -> str | None:
+        token = credentials.authorization("Bearer") or ""
+        asked.append(token)
+        await answered.wait()
+        return "alice" if token == "right" else None
+
+    scheme = OwnScheme("asked", HTTPAuthSecurityScheme(scheme="Bearer"), knows, told="Bearer")
+    now = 1000.0
+    gate = Gate(scheme, None, Admission(CallLimits(), scheme.schemes, lambda: now))
+
+    async def together(number: int) -> list[type[A2AError]]:
+        answered.clear()
+        sent = [Credentials({"authorization": f"Bearer {number} {n}"}, "", EVES) for n in range(50)]
+        guesses = [asyncio.create_task(refused(gate, each)) for each in sent]
+        await asyncio.sleep(0)
+        answered.set()
+        return [type(await each) for each in guesses]
+
+    async with asyncio.timeout(10):
+        await together(1)
+        assert await together(2) == [LimitExceededError] * 50
+        del asked[:]
+        now += 2.0
+        assert await together(3) == [UnauthenticatedError] + [LimitExceededError] * 49
+        answered.set()
+        assert (await gate.enter(Credentials({"authorization": "Bearer right"}, "", ALICES))).id == "alice"
+    assert asked == ["3 0", "right"]
+
+
+async def test_one_wrong_token_leaves_an_address_nine_that_are_looked_at_together() -> None:
+    answered = asyncio.Event()
+
+    async def knows(credentials: Credentials) -> str | None:
+        if credentials.authorization("Bearer") == "wrong":
+            return None
+        await answered.wait()
+        return "alice"
+
+    scheme = OwnScheme("asked", HTTPAuthSecurityScheme(scheme="Bearer"), knows, told="Bearer")
+    gate = Gate(scheme, None, Admission(CallLimits(), scheme.schemes))
+
+    def sent(word: object) -> Credentials:
+        return Credentials({"authorization": f"Bearer {word}"}, "", EVES)
+
+    async with asyncio.timeout(10):
+        many = [asyncio.create_task(gate.enter(sent(n))) for n in range(50)]
+        await asyncio.sleep(0)
+        answered.set()
+        assert {(await each).id for each in many} == {"alice"}
+        await refused(gate, sent("wrong"))
+        answered.clear()
+        further = [asyncio.create_task(gate.enter(sent(n))) for n in range(40, 70)]
+        await asyncio.sleep(0)
+        # Ten were right before, nine may be tried.
+        turned_away = [each for each in further if each.done()]
+        assert [type(each.exception()) for each in turned_away] == [LimitExceededError] * 11
+        answered.set()
+        assert [(await each).id for each in further if each not in turned_away] == ["alice"] * 19
 
 
 async def test_those_who_leave_while_their_password_is_looked_at_leave_their_place() -> None:
