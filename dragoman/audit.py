@@ -124,6 +124,8 @@ class _File:
         self._path = Path(path)
         self._turn = threading.Lock()
         self._looked = time.monotonic()
+        self._torn = False
+        """Whether the last line has no end."""
         self._file = self._open()
 
     def append(self, told: dict[str, Any]) -> None:
@@ -131,7 +133,13 @@ class _File:
         with self._turn:
             if time.monotonic() - self._looked >= LOOK:
                 self._look()
-            os.write(self._file, line)
+            if self._torn:
+                line = b"\n" + line
+            written = os.write(self._file, line)
+            # A disk that is full takes what still fits.
+            self._torn = written < len(line)
+            if self._torn:
+                raise OSError("a line of the audit log was written in part")
 
     def _look(self) -> None:
         """Begins the file anew if it was moved away, as those do who rotate logs."""
@@ -143,6 +151,7 @@ class _File:
             there = None
         if there is None or (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino):
             old, self._file = self._file, self._open()
+            self._torn = False
             os.close(old)
 
     def _open(self) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,25 @@ def test_what_cannot_be_kept_costs_no_call_its_answer(
     AuditLog(keep).keep(CALL)
     assert "could not be written" in caplog.text
     assert "alice" not in caplog.text
+
+
+def test_a_line_that_is_written_in_part_is_said_and_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path)
+    log.keep(CALL)
+    write = os.write
+
+    def in_part(file: int, line: bytes) -> int:
+        return write(file, line[:20])
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", in_part)
+        log.keep(CALL)
+    assert "could not be written" in caplog.text
+    log.keep(CALL)
+    log.keep(CALL)
+    first, torn, *later = path.read_bytes().splitlines()
+    assert len(torn) == 20
+    assert [json.loads(line)["operation"] for line in (first, *later)] == ["GetTask"] * 3
