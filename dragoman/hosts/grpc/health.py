@@ -16,6 +16,8 @@ __all__ = ["Health"]
 SERVING, NOT_SERVING, SERVICE_UNKNOWN = 1, 2, 3
 REQUEST = "grpc.health.v1.HealthCheckRequest"
 RESPONSE = "grpc.health.v1.HealthCheckResponse"
+WATCHING = 256
+"""Who watch at once, in all: nobody is asked who they are."""
 
 
 class Health:
@@ -24,6 +26,7 @@ class Health:
     def __init__(self, service: Service, served: Sequence[str]) -> None:
         self._service = service
         self._names = tuple(dict.fromkeys(("", *served)))
+        self._watching = 0
 
     async def check(self, questions: AsyncIterator[bytes], _receive: Receive, response: Response) -> None:
         name = await _name(questions)
@@ -39,7 +42,16 @@ class Health:
 
     async def watch(self, questions: AsyncIterator[bytes], receive: Receive, response: Response) -> None:
         """Says the status now, and what becomes of it; ends when the server stops."""
-        known = await _name(questions) in self._names
+        if self._watching >= WATCHING:
+            raise Fault(Code.RESOURCE_EXHAUSTED, "Too many watch already")
+        self._watching += 1
+        try:
+            await self._watch(await _name(questions) in self._names, receive, response)
+        finally:
+            self._watching -= 1
+        raise Fault(Code.UNAVAILABLE, "The server is stopping")
+
+    async def _watch(self, known: bool, receive: Receive, response: Response) -> None:
         await response.messages([_answer(self._status if known else SERVICE_UNKNOWN)])
         over = asyncio.Event()
         forget = self._service.when_stopping(over.set)
@@ -52,7 +64,6 @@ class Health:
             watcher.cancel()
         if known and self._service.stopping:
             await response.messages([_answer(NOT_SERVING)])
-        raise Fault(Code.UNAVAILABLE, "The server is stopping")
 
     @property
     def _status(self) -> int:
@@ -60,11 +71,15 @@ class Health:
 
 
 async def _only(questions: AsyncIterator[bytes]) -> bytes:
-    """The one message of a call that takes one."""
-    found = [question async for question in questions]
-    if len(found) != 1:
+    """The one message of a call that takes one; what comes after a second is not waited for."""
+    found: bytes | None = None
+    async for question in questions:
+        if found is not None:
+            raise Fault(Code.UNIMPLEMENTED, "This method takes one message")
+        found = question
+    if found is None:
         raise Fault(Code.UNIMPLEMENTED, "This method takes one message")
-    return found[0]
+    return found
 
 
 async def _name(questions: AsyncIterator[bytes]) -> str:

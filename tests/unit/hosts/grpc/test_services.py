@@ -1,5 +1,7 @@
 """Health and reflection, as balancers and tools ask for them."""
 
+import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
@@ -8,6 +10,7 @@ import pytest
 from dragoman._proto import file_descriptors, message, parse
 from dragoman.dialects.v1_0.jsonrpc import JsonRpc
 from dragoman.hosts.asgi import Application
+from dragoman.hosts.grpc.health import WATCHING
 from dragoman.stores.memory import MemoryStore
 from dragoman.testing.agent import ScriptedAgent
 from tests.unit.engine.stage import QUICK, Stage, staged
@@ -106,6 +109,35 @@ async def test_a_watcher_who_leaves_is_forgotten(stage: Stage, app: Application)
 @pytest.mark.parametrize(("body", "code"), [(b"", 12), (asked("") * 2, 12), (framed(b"\xff"), 13)])
 async def test_what_is_no_question_for_health_is_refused(app: Application, body: bytes, code: int) -> None:
     assert (await post(app, HEALTH + "Check", body)).code == code
+
+
+async def test_who_asks_without_end_is_not_listened_to(app: Application) -> None:
+    line = Line(HEALTH + "Check", {})
+    for _ in range(3):
+        line.say(asked(""), more=True)
+    async with asyncio.timeout(5), line.open(app) as running:
+        await running
+    assert line.answer.code == 12
+
+
+async def test_so_many_watch_and_those_beyond_come_back_when_one_has_left(app: Application) -> None:
+    lines = [Line(HEALTH + "Watch", {}) for _ in range(WATCHING + 1)]
+    async with asyncio.timeout(20), AsyncExitStack() as stack:
+        for line in lines:
+            line.say(asked(""))
+        for line in lines[:-1]:
+            await stack.enter_async_context(line.open(app))
+            await line.messages(1)
+        async with lines[-1].open(app) as running:
+            await running
+        assert lines[-1].answer.code == 8
+        for line in lines[:-1]:
+            line.leave()
+    later = Line(HEALTH + "Watch", {})
+    later.say(asked(""))
+    async with asyncio.timeout(5), later.open(app):
+        await later.messages(1)
+        later.leave()
 
 
 async def test_a_question_has_a_limit(app: Application) -> None:
