@@ -30,12 +30,12 @@ def login_of(auth: Auth) -> Login:
     """The way to log in that a caller means.
 
     Raises:
-        ConfigurationError: it is none, or empty.
+        ConfigurationError: it is none, or an empty secret.
     """
     given: object = auth
     if isinstance(given, Mapping):
         return _ByName(cast("Mapping[str, Source]", given))
-    if isinstance(given, Sequence) and not isinstance(given, str):
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray):
         return _Several([login_of(each) for each in cast("Sequence[Source]", given)])
     return _source(given)
 
@@ -95,9 +95,17 @@ class _Called:
 
     async def credentials(self, need: Need, *, refused: Secret | None = None) -> Secret | None:
         given = self._function(need) if _is_coroutine(self._function) else await asyncio.to_thread(self._function, need)
-        found = await given if inspect.isawaitable(given) else given
-        secret = Secret(found) if isinstance(found, str) else found
+        secret = _secret(await given if inspect.isawaitable(given) else given)
         return None if secret is None or (refused is not None and refused.value == secret.value) else secret
+
+
+def _secret(found: object) -> Secret | None:
+    """What a function gave; nothing, if that is empty."""
+    if found is None or isinstance(found, Secret):
+        return found if found is not None and found.value else None
+    if isinstance(found, str):
+        return Secret(found) if found else None
+    raise ConfigurationError(f"A function of auth gives a string, a Secret or None, not {type(found).__name__}")
 
 
 def _is_coroutine(function: Callable[..., object]) -> bool:

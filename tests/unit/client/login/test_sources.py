@@ -70,6 +70,22 @@ async def test_functions_are_called_in_a_thread_unless_they_are_coroutines() -> 
     assert threads[0] != threading.get_ident() == threads[1]
 
 
+@pytest.mark.parametrize("given_by_it", [42, b"secret", ["secret"]])
+async def test_a_function_that_gives_no_secret_is_told_so(given_by_it: Any) -> None:
+    def wrong(_: Need) -> Any:
+        return given_by_it
+
+    with pytest.raises(ConfigurationError, match=f"not {type(given_by_it).__name__}"):
+        await given(login_of(wrong), need())
+    assert await given(login_of(lambda _: ""), need()) is None
+    assert await given(login_of(lambda _: Secret("")), need()) is None
+
+
+def test_bytes_are_no_secret() -> None:
+    with pytest.raises(ConfigurationError, match="not bytes"):
+        login_of(b"secret")  # type: ignore[arg-type]
+
+
 async def test_of_several_the_first_that_has_something_new_counts() -> None:
     changing = iter(["two", "three"])
 
