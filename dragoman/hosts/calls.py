@@ -80,14 +80,28 @@ class Calls:
         self._activated = activated
         self._first = first
 
-    async def answer(self, request: HttpRequest, peer: Peer, about: Mapping[str, Any]) -> HttpReply | Stream:
-        """The whole answer, be it a result or an error, or the stream that is the answer. Raises nothing."""
+    async def answer(
+        self,
+        request: HttpRequest,
+        peer: Peer,
+        about: Mapping[str, Any],
+        *,
+        unpack: Callable[[bytes], bytes] | None = None,
+    ) -> HttpReply | Stream:
+        """The whole answer, be it a result or an error, or the stream that is the answer. Raises nothing but what
+        `unpack` raises, which makes of the body what the dialects read, once it is known who calls.
+        """
         _correlate(request.headers)
         try:
             credentials = Credentials(request.headers, request.query, peer)
             principal = await self._gate.enter(credentials)
         except Exception as error:  # noqa: BLE001 -- nobody gets in by a defect
             return self._refusal(request, self.public(error), peer)
+        if unpack is not None:
+            try:
+                request = msgspec.structs.replace(request, body=unpack(request.body))
+            except A2AError as error:
+                return self._refusal(request, error, peer)
         dialect, call = self._negotiator.decode(request)
         if isinstance(call, Refusal):
             self._account.failed(call.error, CallContext(principal=principal, dialect=dialect.key), peer)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from dragoman.dialects.base import HttpReply, HttpRequest
@@ -95,10 +96,12 @@ class GrpcHost:
         limit, seconds = self._max_bytes, self._calls.service.limits.body_timeout
         try:
             body = await read_body(scope, headers, receive, limit + PREFIX_BYTES, seconds, bodies=self._bodies)
-            message = unframe(body, headers.get("grpc-encoding", ""), limit)
         except A2AError as error:
             return self._calls.refuse(HttpRequest("POST", path, "", headers), error, self._caller(scope, headers))
-        call = self._calls.answer(HttpRequest("POST", path, "", headers, message), self._caller(scope, headers), scope)
+        # A message of a few bytes may have millions inside: that is for those who may call.
+        unpack = partial(unframe, encoding=headers.get("grpc-encoding", ""), limit=limit)
+        request = HttpRequest("POST", path, "", headers, body)
+        call = self._calls.answer(request, self._caller(scope, headers), scope, unpack=unpack)
         return await unless_gone(receive, call)
 
     async def _stream(self, stream: Stream, receive: Receive, response: Response) -> None:
