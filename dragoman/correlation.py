@@ -8,6 +8,8 @@ import os
 import re
 from contextvars import ContextVar
 
+import msgspec
+
 __all__ = ["Correlation", "correlate", "correlate_task", "correlation"]
 
 _TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -16,29 +18,24 @@ _NAMED = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _NO_TRACE = "0" * 32
 
 
-class Correlation:
-    """What code runs for. `id` is made when it is first needed: most calls log nothing."""
+class Correlation(msgspec.Struct):
+    """What code runs for: by the `traceparent` and the `x-request-id` of a call, as sent, and the id of the task in
+    whose run it is.
+    """
 
-    __slots__ = ("_id", "_named", "_trace", "task_id")
-
-    def __init__(self, trace: str = "", named: str = "", task_id: str = "") -> None:
-        self._trace = trace
-        self._named = named
-        self._id = ""
-        self.task_id = task_id
-        """Empty outside of a task's run."""
+    trace: str = ""
+    named: str = ""
+    task_id: str = ""
+    made: str = ""
+    """The id, once it was needed: most calls log nothing."""
 
     @property
     def id(self) -> str:
         """The id of the trace, else what the caller has named, else that of the task, else one of our own."""
-        if not self._id:
-            self._id = _trace_id(self._trace) or self.named or self.task_id or os.urandom(16).hex()
-        return self._id
-
-    @property
-    def named(self) -> str:
-        """What the caller calls the request; empty if it does not, or not in a form that can be repeated."""
-        return self._named if _NAMED.fullmatch(self._named) else ""
+        if not self.made:
+            named = self.named if _NAMED.fullmatch(self.named) else ""
+            self.made = _trace_id(self.trace) or named or self.task_id or os.urandom(16).hex()
+        return self.made
 
 
 _current: ContextVar[Correlation | None] = ContextVar("dragoman_correlation", default=None)
@@ -49,11 +46,9 @@ def correlation() -> Correlation | None:
     return _current.get()
 
 
-def correlate(trace: str, named: str) -> Correlation:
+def correlate(trace: str, named: str) -> None:
     """Has what this asyncio task does from here on be for a call: its `traceparent` and `x-request-id`, as sent."""
-    made = Correlation(trace, named)
-    _current.set(made)
-    return made
+    _current.set(Correlation(trace, named))
 
 
 def correlate_task(task_id: str, trace: str) -> None:

@@ -27,12 +27,15 @@ class Volume:
         self._silent = silent
         self.overflow: TooLarge | None = None
         """Why the task cannot go on, if it has become too large."""
-        self.begin()
+        self._text = self._made = 0
+        self._sizes: dict[str, int] = {}
+        if artifacts and not silent:
+            self.begin()
 
     def begin(self) -> None:
         """Nothing was made yet that counts."""
         self._text = 0
-        self._sizes: dict[str, int] = {}
+        self._sizes = {}
         self._made = 0
         if self._artifacts and not self._silent:
             self._sizes = {artifact.artifact_id: size_of(artifact) for artifact in self._artifacts}
