@@ -52,6 +52,8 @@ _RULES = (
            group by tenant, principal, state) where tasks <> counted""",
     """select task, 'is known by a key and is not there' from known
        where task <> '' and task not in (select id from task)""",
+    """select known.task, 'is known by a key under the number of another' from known join task on task.id = known.task
+       where known.n <> task.n""",
     "select task, 'and an answer are known by one key, or neither' from known where (task = '') = (answer = x'')",
     """select '', 'configuration ' || id || ' belongs to no task' from push
        where task is not null and task not in (select n from task)""",

@@ -57,9 +57,9 @@ class Create:
 
     def plan(self, heads: Heads, wave: Wave) -> None:
         new, task, scope = self._new, self._new.task, self._new.scope
-        if new.key is not None:
-            claim(heads, wave, scope, new.key, self._now, task_id=task.id)
         n = heads.next_number()
+        if new.key is not None:
+            claim(heads, wave, scope, new.key, self._now, to=(task.id, n))
         pushed = self._push is not None
         heads.stage(task.id, Head(n, scope.tenant, scope.principal, task.state, 1, 1, pushed=pushed))
         state, time = task.state.value, self._status_at
@@ -99,7 +99,7 @@ class Update:
         admit(commit, epoch=head.epoch, seq=head.seq, state=head.state, waiting=head.waiting)
         if commit.key is not None:
             scope = Scope(head.tenant, head.principal)
-            claim(heads, wave, scope, commit.key, self._now, task_id=self.task_id)
+            claim(heads, wave, scope, commit.key, self._now, to=(self.task_id, head.n))
         seq, epoch = commit.after + len(commit.entries), commit.epoch + commit.claim
         state = head.state if self._status is None else self._status.state
         left = tuple(number for number in head.waiting if number not in commit.consumed)
@@ -155,7 +155,7 @@ class Post:
         if head is None or head.state.terminal:
             raise Fenced(f"Task {self.task_id} takes no message")
         if self._guard is not None:
-            claim(heads, wave, self._scope, *self._guard, task_id=self.task_id)
+            claim(heads, wave, self._scope, *self._guard, to=(self.task_id, head.n))
         number = head.posted + 1
         waiting = (*head.waiting, number)
         heads.stage(

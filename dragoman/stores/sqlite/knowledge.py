@@ -31,10 +31,8 @@ _KEPT = """exists (select 1 from push indexed by push_by_task where push.task = 
 """A live configuration is behind."""
 
 
-def claim(
-    heads: Heads, wave: Wave, scope: Scope, key: Key, now: datetime, *, task_id: str, answer: bytes = b""
-) -> None:
-    """Makes the key known with this change.
+def claim(heads: Heads, wave: Wave, scope: Scope, key: Key, now: datetime, *, to: tuple[str, int] | bytes) -> None:
+    """Makes the key known with this change: as of what went `to` this task, by its id and its number, or to an answer.
 
     Raises:
         Duplicate: it is known already, to the database or to the wave.
@@ -47,7 +45,8 @@ def claim(
     known = find(heads.connection, scope, key.message_id, now)
     if known is not None:
         raise known
-    wave.known[name] = (key.digest, task_id, answer, to_microseconds(key.expires))
+    (task_id, n), answer = (("", 0), to) if isinstance(to, bytes) else (to, b"")
+    wave.known[name] = (key.digest, task_id, answer, to_microseconds(key.expires), n)
 
 
 def find(connection: sqlite3.Connection, scope: Scope, message_id: str, now: datetime) -> Duplicate | None:
@@ -71,7 +70,7 @@ def remove(heads: Heads, wave: Wave, row: tuple[int, str, str, str, str]) -> str
         heads.pushes.forget()
     for table in ("task", "snapshot", "event", "inbox", "memo", "spared"):
         heads.connection.execute(f"delete from {table} where n = ?", (n,))  # noqa: S608 -- made of this module's own words only
-    heads.connection.execute("delete from known where task = ?", (task_id,))
+    heads.connection.execute("delete from known where n = ? and n > 0", (n,))
     wave.count(tenant, principal, state, -1)
     heads.stage(task_id, None)
     return task_id
@@ -95,7 +94,7 @@ class Answered(_Aside):
         self._now = now
 
     def plan(self, heads: Heads, wave: Wave) -> None:
-        claim(heads, wave, self._scope, self._key, self._now, task_id="", answer=self._answer)
+        claim(heads, wave, self._scope, self._key, self._now, to=self._answer)
         if self._put is not None:
             self._put.plan(heads, wave)
 

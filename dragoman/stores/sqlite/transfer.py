@@ -322,8 +322,10 @@ def _add_push(connection: sqlite3.Connection, task: int | None, push: _Push, *, 
 
 
 def _know(connection: sqlite3.Connection, key: _Key) -> None:
+    found = connection.execute("select n from task where id = ?", (key.task,)).fetchone()
+    (n,) = (0,) if found is None else found
     row = (
-        key.tenant, key.principal, key.message_id, key.digest, key.task, _record(key.answer), key.expires,
+        key.tenant, key.principal, key.message_id, key.digest, key.task, _record(key.answer), key.expires, n,
     )  # fmt: skip
     _insert(connection, "known", [row], "or ignore")
 

@@ -26,7 +26,7 @@ _MEMO = Bulk(
     5,
     "on conflict (n, turn, kind, key) do update set body = excluded.body",
 )
-_KNOWN = Bulk("insert or replace into known values", 7)
+_KNOWN = Bulk("insert or replace into known values", 8)
 _TALLY = Bulk(
     "insert into tally values",
     4,
