@@ -172,9 +172,10 @@ class Server:
     @property
     def wants_certificates(self) -> bool:
         """Whether callers are to be known by certificates that only TLS of this server can ask for."""
-        schemes = {} if self._settings.auth is None else self._settings.auth.schemes
-        asks = any(isinstance(scheme, MutualTlsSecurityScheme) for scheme in schemes.values())
-        return asks and not self._settings.client_cert_header
+        auth = self._settings.auth
+        if auth is None or self._settings.client_cert_header:
+            return False
+        return any(isinstance(scheme, MutualTlsSecurityScheme) for scheme in auth.schemes.values())
 
     def trusts(self, address: str) -> bool:
         """Whether this is the address of a trusted proxy."""
