@@ -3,6 +3,7 @@
 import hmac
 import ipaddress
 import logging
+import math
 import os
 import secrets
 import threading
@@ -22,6 +23,8 @@ log = logging.getLogger("dragoman.audit")
 trouble = logging.getLogger("dragoman.server")
 
 LEVELS: dict[Outcome, int] = {"refused": logging.INFO, "allowed": logging.DEBUG}
+QUIET = 60.0
+"""Seconds between two lines about what could not be written."""
 LOOK = 1.0
 """Seconds between two looks whether the file is still where it was."""
 KEPT_BITS = {4: 24, 6: 48}
@@ -66,6 +69,7 @@ class AuditLog:
         self._key = key or secrets.token_bytes(32)
         self._now = now
         self._logs = to is None
+        self._lost, self._said = 0, -math.inf
         if callable(to):
             self._keep: Keep = to
         else:
@@ -76,11 +80,16 @@ class AuditLog:
         return not self._logs or log.isEnabledFor(LEVELS[outcome])
 
     def keep(self, decision: Decision) -> None:
-        """As `Audit.keep`. What cannot be kept is said in the log of the server, and costs no call its answer."""
+        """As `Audit.keep`. What cannot be kept is said in the log of the server, at most once a minute, and costs no
+        call its answer.
+        """
         try:
             self._keep(self._told(decision))
         except Exception:  # noqa: BLE001 -- whatever goes wrong with it, the call has its answer
-            trouble.exception("a decision could not be written into the audit log: %r", decision)
+            self._lost += 1
+            if abs(self._now() - self._said) >= QUIET:
+                lost, self._lost, self._said = self._lost, 0, self._now()
+                trouble.exception("%d decisions could not be written into the audit log, the last: %r", lost, decision)
 
     def _told(self, decision: Decision) -> dict[str, Any]:
         address = decision.peer.address
