@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dragoman.logs import configure
-
 if TYPE_CHECKING:
     from typing import Literal
 
@@ -99,6 +97,8 @@ def serve(  # noqa: PLR0917 -- click passes them by name
     if tls_client_ca is not None and tls_cert is None:
         raise click.UsageError("--tls-client-ca goes with --tls-cert and --tls-key")
     tls = None if tls_cert is None or tls_key is None else (tls_cert, tls_key)
+    from dragoman.logs import configure
+
     configure(log_level, log_format)
     kept = None if audit is None else _audit_log(audit)
     agent = _agent_at(target)

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
@@ -137,6 +137,15 @@ def test_an_agent_that_does_not_start_says_why() -> None:
     assert threads() == []
 
 
+@pytest.fixture
+def interruptible() -> Generator[None]:
+    """An interrupt is one, also in processes of which others take care."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_cancels_the_call(agent: Script) -> None:
     main, left = threading.main_thread().ident, threading.Event()
     assert main is not None
