@@ -101,7 +101,7 @@ async def test_tokens_are_kept_for_their_owner_alone_and_go_to_their_agent_alone
         assert f"dragoman auth login {other.base}" in refused.error["hint"]
         assert other.calls() == []
         # The card of the agent, changed so that it leads elsewhere, leads no token there.
-        agent.url = other.url  # type: ignore[method-assign]
+        agent.url = other.url  # type: ignore[method-assign]  # the card leads there
         led = await program.run("send", "hi")
         assert led.code == 4
         assert other.calls() == []
@@ -227,7 +227,7 @@ async def test_nobody_logs_in_to_where_the_card_leads_away(
 ) -> None:
     asks(agent, "clientCredentials", tokenUrl=f"{provider.base}/token")
     async with serving() as other:
-        agent.url = other.url  # type: ignore[method-assign]
+        agent.url = other.url  # type: ignore[method-assign]  # the card leads there
         ran = await program.run("auth", "login", env=SERVICE)
         assert ran.code == 4
         assert "--credential-origin" in ran.err
@@ -244,7 +244,7 @@ async def test_the_card_of_another_leads_no_login_to_its_agent_unless_the_user_s
     await logged_in(program)
     async with serving() as other:
         other.card_extra = agent.card_extra
-        other.url = agent.url  # type: ignore[method-assign]
+        other.url = agent.url  # type: ignore[method-assign]  # the card leads there
         ran = await program.run("send", "hi", "-a", other.base)
         assert ran.code == 4
         assert "--credential-origin" in ran.err

@@ -83,7 +83,7 @@ async def test_a_function_that_gives_no_secret_is_told_so(given_by_it: Any) -> N
 
 def test_bytes_are_no_secret() -> None:
     with pytest.raises(ConfigurationError, match="not bytes"):
-        login_of(b"secret")  # type: ignore[arg-type]
+        login_of(b"secret")  # type: ignore[arg-type]  # what the test is about
 
 
 async def test_of_several_the_first_that_has_something_new_counts() -> None:

@@ -237,7 +237,7 @@ def test_an_id_and_a_known_grant_are_needed() -> None:
     with pytest.raises(ConfigurationError, match="id"):
         OAuth("")
     with pytest.raises(ConfigurationError, match="client_credentials"):
-        OAuth("app", grant="password")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        OAuth("app", grant="password")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] -- the point
 
 
 def coded(**claims: Any) -> str:
